@@ -142,14 +142,15 @@ def lock_cases(host):
         run("not validated: a boost does not reject", {4: drift}, telem=False),
         run("no telemetry object: a boost does not reject", {4: drift}, telem=None),
         run("spread at the limit passes", {4: [[100.0] * 8 + [103.0], [690.0] * 9, [1400.0] * 9]}),
-        run("few repeats: a plain median", {4: [[740.0, 741.0, 745.0, 743.0], [690.0] * 4, [1400.0, 1410.0, 1420.0, 1430.0]]},
-            reps=3, msmf_lock_reps=4),
+        run("few repeats: a plain median", {4: [[740.0, 741.0, 745.0, 743.0], [690.0] * 4, [1400.0, 1410.0, 1420.0,
+            1430.0]]}, reps=3, msmf_lock_reps=4),
     ]
     for lock_reps, reps in ((5, 5), (4, 5), (0, 1), (6, 5), (9, 9)):
         cases.append(run(f"{lock_reps} repeats after {reps}", {4: both}, reps=reps, msmf_lock_reps=lock_reps))
     tied = [result(2, 720.0, 690.0, 1420.0), result(0, 720.0, 700.0, 1400.0), result(1, 720.0, 695.0, 1410.0)]
-    cases += [run("a tie goes to the first", {}, rows=tied), run("ties are tried in order", {0: jitter,
-                                                                                             1: jitter}, rows=tied), run("a tie without lock-in", {}, rows=tied[::-1], msmf_lock_reps=0)]
+    cases.append(run("a tie goes to the first", {}, rows=tied))
+    cases.append(run("ties are tried in order", {0: jitter, 1: jitter}, rows=tied))
+    cases.append(run("a tie without lock-in", {}, rows=tied[::-1], msmf_lock_reps=0))
     return cases
 
 
@@ -158,7 +159,8 @@ def random_cases(host, rng):
     cases = []
     for _ in range(60):
         rows = [result(i, 5.0 * rng.randrange(136, 150), rng.choice([None, 600.0, 630.0, 650.0, 679.0, 690.0, 700.0]),
-                       rng.choice([None, 1400.0, 1450.0, 1456.0, 1500.0, 1700.0]), rng.choice([0.5, 1.0, 2.9, 3.0, 3.1, 6.0]))
+                       rng.choice([None, 1400.0, 1450.0, 1456.0, 1500.0, 1700.0]),
+                       rng.choice([0.5, 1.0, 2.9, 3.0, 3.1, 6.0]))
                 for i in range(rng.randrange(2, 9))]
         locks = {i: [[r["tflops"] + rng.choice([-9.0, -3.0, 0.0, 2.5, 12.0]) for _ in range(9)],
                      [rng.choice([640.0, 670.0, 690.0])] * 9, [rng.choice([1400.0, 1440.0, 1500.0])] * 9]

@@ -10,23 +10,22 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .host import outcome
-
 OVERRIDES = [
-    [], ["max_size=8192"], ["max_size= 8192 "], ["max_size=+8192"], ["max_size=-1"], ["max_size=0"], ["max_size=8_192"],
-    ["max_size=08192"], ["max_size=8192.0"], ["max_size=0x2000"], ["max_size=1e4"], ["max_size="], ["max_size=many"],
-    ["max_size==5"], ["max_size=5=6"], ["max_size=99999999999999999999"], ["max_size"], [" max_size=5"], ["MAX_SIZE=5"],
-    ["max-size=5"], [""], ["="], ["=5"], ["nosuch=1"], ["it's=1"], ["say \"hi\"=1"], ["tab\there=1"], ["max_size=it's"],
-    ["warmup=fixed"], ["warmup=adaptive"], ["warmup=Fixed"], ["warmup="], ["warmup=it's"], ["warmup= fixed"],
-    ["refine_grid=false"], ["refine_grid=False"], ["refine_grid=0"], ["refine_grid=1"], ["refine_grid=TRUE"],
-    ["scout_only=true"], ["scout_only=tRuE"], ["scout_only=yes"], ["scout_only=no"], ["scout_only="], ["scout_only= true"],
-    ["scout_only=2"], ["scout_only=on"], ["mamf_idle_s=0.5"], ["mamf_idle_s=1"], ["mamf_idle_s=.5"], ["mamf_idle_s=5."],
-    ["mamf_idle_s=1e-3"], ["mamf_idle_s= 0.5 "], ["mamf_idle_s=-1"], ["mamf_idle_s=inf"], ["mamf_idle_s=nan"],
-    ["mamf_idle_s=Infinity"], ["mamf_idle_s=1_0.5"], ["mamf_idle_s=0,5"], ["mamf_idle_s="], ["mamf_idle_s=0x1p3"],
-    ["mamf_idle_s=0.5s"], ["mamf_idle_s=1e400"], ["confirm_reps=3", "confirm_reps=7"],
+    [], ["max_size=8192"], ["max_size= 8192 "], ["max_size=+8192"], ["max_size=-1"], ["max_size=0"],
+    ["max_size=8_192"], ["max_size=08192"], ["max_size=8192.0"], ["max_size=0x2000"], ["max_size=1e4"], ["max_size="],
+    ["max_size=many"], ["max_size==5"], ["max_size=5=6"], ["max_size=99999999999999999999"], ["max_size"],
+    [" max_size=5"], ["MAX_SIZE=5"], ["max-size=5"], [""], ["="], ["=5"], ["nosuch=1"], ["it's=1"], ["say \"hi\"=1"],
+    ["tab\there=1"], ["max_size=it's"], ["warmup=fixed"], ["warmup=adaptive"], ["warmup=Fixed"], ["warmup="],
+    ["warmup=it's"], ["warmup= fixed"], ["refine_grid=false"], ["refine_grid=False"], ["refine_grid=0"],
+    ["refine_grid=1"], ["refine_grid=TRUE"], ["scout_only=true"], ["scout_only=tRuE"], ["scout_only=yes"],
+    ["scout_only=no"], ["scout_only="], ["scout_only= true"], ["scout_only=2"], ["scout_only=on"],
+    ["mamf_idle_s=0.5"], ["mamf_idle_s=1"], ["mamf_idle_s=.5"], ["mamf_idle_s=5."], ["mamf_idle_s=1e-3"],
+    ["mamf_idle_s= 0.5 "], ["mamf_idle_s=-1"], ["mamf_idle_s=inf"], ["mamf_idle_s=nan"], ["mamf_idle_s=Infinity"],
+    ["mamf_idle_s=1_0.5"], ["mamf_idle_s=0,5"], ["mamf_idle_s="], ["mamf_idle_s=0x1p3"], ["mamf_idle_s=0.5s"],
+    ["mamf_idle_s=1e400"], ["confirm_reps=3", "confirm_reps=7"],
     ["confirm_reps=3", "scout_only=true", "msmf_soak_s=0", "warmup=fixed"], ["confirm_reps=3", "bad"],
-    ["warmup=slow", "max_size=x"], ["warmup=slow", "warmup=fixed"], ["boost_clock_ratio=0.97"], ["msmf_lock_reps=9.5"],
-    ["boost_clock_ratio=ratio"],
+    ["warmup=slow", "max_size=x"], ["warmup=slow", "warmup=fixed"], ["boost_clock_ratio=0.97"],
+    ["msmf_lock_reps=9.5"], ["boost_clock_ratio=ratio"],
 ]
 
 

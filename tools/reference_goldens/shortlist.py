@@ -1,4 +1,4 @@
-"""Cases of the candidate lists: top shapes, the MAMF recall pool, the MSMF confirm set. Used by make_reference_goldens.py.
+"""Cases of the candidate lists: top shapes, MAMF recall pool, MSMF confirm set. Used by make_reference_goldens.py.
 
 Synthetic scout sets come in scouting order; a shape may be measured twice, values collide, power may be missing. They
 claim no likeness to a device.
@@ -145,8 +145,9 @@ def confirm_case(host, scouts, seen, squares, knobs):
         shapes, n_confirm = host.build_msmf_confirm_set(
             scouts.measured, scouts.meta, seen, squares, host.args(**knobs))
         return {"shapes": shapes, "n_confirm": n_confirm, "log": list(host.log)}
-    return {"in": {"measured": scouts.measured_rows(), "scout_shapes": list(scouts.meta), "seen": seen,
-                   "square_by_wave": [[w, mn] for w, mn in squares.items()], "tune": knobs}, "out": outcome(confirm_set)}
+    given = {"measured": scouts.measured_rows(), "scout_shapes": list(scouts.meta), "seen": seen,
+             "square_by_wave": [[w, mn] for w, mn in squares.items()], "tune": knobs}
+    return {"in": given, "out": outcome(confirm_set)}
 
 
 def confirm_cases(host, rng):

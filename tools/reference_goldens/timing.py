@@ -59,9 +59,10 @@ def statistics_case(host, shape, times_ms, warmup, readings):
     m, n, k = shape
     events = [Event() for _ in times_ms] + [Event(t) for t in times_ms]
     telem = scripted_telemetry([p for p, _ in readings], [c for _, c in readings]) if readings is not None else None
-    with host.patched(arch=scripted_arch(events), prepare_gemm=gemm(m, n, k), threading=ScriptedThreads(readings or [])):
+    threads = ScriptedThreads(readings or [])
+    with host.patched(arch=scripted_arch(events), prepare_gemm=gemm(m, n, k), threading=threads):
         mean, median, peak = host.benchmark_mm(
-    m, n, k, "bfloat16", "device", len(times_ms) - warmup, warmup, telem=telem)
+            m, n, k, "bfloat16", "device", len(times_ms) - warmup, warmup, telem=telem)
         seen = dict(host.globals["_last_telem"])
     return {"in": {"shape": shape, "times_ms": times_ms, "warmup": warmup, "readings": readings},
             "out": {"mean": mean, "median": median, "max": peak, "telemetry": seen}}
@@ -162,8 +163,9 @@ def soak_case(host, max_size, soak_s, tick_s, clocks):
 def soak_cases(host):
     falling = [1980.0 - 15.0 * i for i in range(100)]
     return [soak_case(host, *row) for row in (
-        (20480, 20.0, 0.5, falling[:10]), (20480, 20.0, 0.5, falling), (4096, 20.0, 0.5, [1500.0]), (20480, 20.0, 0.5, None),
-        (20480, 0, 0.5, [1500.0]), (20480, -1.0, 0.5, [1500.0]), (20480, 1.0, 0.5, [1500.0]), (8192, 20.0, 0.5, [1500.0, 1495.0, 1490.0, 1485.0]),
+        (20480, 20.0, 0.5, falling[:10]), (20480, 20.0, 0.5, falling), (4096, 20.0, 0.5, [1500.0]),
+        (20480, 20.0, 0.5, None), (20480, 0, 0.5, [1500.0]), (20480, -1.0, 0.5, [1500.0]), (20480, 1.0, 0.5, [1500.0]),
+        (8192, 20.0, 0.5, [1500.0, 1495.0, 1490.0, 1485.0]),
         (20480, 20.0, 0.5, [1500.0, 1494.9, 1494.9, 1494.9, 1480.0, 1480.0, 1475.0, 1470.0]),
         (20480, 20.0, 0.5, [1500.0, 1500.0, None, 1500.0, 1500.0, 1500.0, 1500.0]), (20480, 20.0, 0.5, [None]),
         (20480, 20.0, 0.5, [1500.0, 1510.0, 1520.0, 1400.0, 1400.0, 1400.0, 1400.0]), (20480, 0.25, 0.5, falling))]
@@ -206,7 +208,8 @@ def warmup_case(host, series, chunk_s):
 def warmup_cases(host, rng):
     ramp = [500.0 + 10.0 * i for i in range(20)]
     return [warmup_case(host, *row) for row in (
-        ([700.0], 0.125), ([700.0], 0.25), ([700.0], 0.5), ([700.0], 3.0), ([700.0], 30.0), (ramp, 0.5), (ramp[::-1], 0.25),
+        ([700.0], 0.125), ([700.0], 0.25), ([700.0], 0.5), ([700.0], 3.0), ([700.0], 30.0), (ramp, 0.5),
+        (ramp[::-1], 0.25),
         ([700.0, 650.0], 0.25), ([700.0, 750.0] * 120, 0.5), ([700.0, 714.0] * 120, 0.5), ([0.0], 0.5),
         ([800.0 - 1.9 * i for i in range(300)], 0.5), ([800.0 - 2.1 * i for i in range(40)], 0.5),
         ([round(700 + 60 * 0.9 ** i + rng.uniform(-12, 12), 2) for i in range(100)], 0.5),

@@ -17,10 +17,12 @@ FORMULA = [
     "q = P * wave // 1024 * depth // 1024 * side // 1024 + 16 * (h//8 % 256)      (left to right)",
     "bulk = 1024*least // (least+2048); watt = 330 + 400*bulk//1024 + h%8; mhz = 1980 - 15*((watt-330)//12)",
     "scout: mean = median = q/1024 TFLOPS, max = (q + 4*(h//2048 % 256))/1024, power = watt, clock max = mean = mhz",
-    "saturated call i of a shape (0 is its untimed pass, the lock-in goes on counting): t = (h + 37*i) % 64,",
+    "saturated call i of a shape: t = (h + 37*i) % 64; i counts every call from 0, among them the untimed passes before",
+    "  the repeats of the confirm (0) and of the lock-in (6 by default);",
     "  j = 5*t if h % 16 == 5 else t; mean = (q - q*bulk//8192 + q*j//8192)/1024,",
     "  power = min(720, watt + 60) + i%3, clock max = mean = mhz - 90 + 15*(i%2)",
-    "burst i of a shape (the screen's is 0), iteration j from 0: tflops = (q + 1024 + q*((h + 29*j + 13*i) % 32)//2048)/1024,",
+    "burst i of a shape (i counts from 0, the screen's burst, if it had one, included), iteration j from 0:",
+    "  tflops = (q + 1024 + q*((h + 29*j + 13*i) % 32)//2048)/1024,",
     "  clock = 1980 - 15*((h + j + i) % 6), power = 300 + h%64",
 ]
 
@@ -177,7 +179,8 @@ def auto_cases(host):
             for dtype, peak in (("bfloat16", 838860), ("float8_e4m3fn", 1677721), ("float32", 54525))]
     runs += [(132, "float32", 54525, ["max_size=8192", "refine_seeds=2", "refine_radius_mn=1"], 600 * 2**20),
              (148, "mxfp4", 3355443, ["refine_grid=false", "max_size=10000"], None),
-             (108, "bfloat16", 300000, ["max_size=6144", "refine_seeds=1", "refine_radius_k=1", "refine_radius_mn=2"], None)]
+             (108, "bfloat16", 300000,
+              ["max_size=6144", "refine_seeds=1", "refine_radius_k=1", "refine_radius_mn=2"], None)]
     for units, dtype, peak, tune, free in runs:
         argv = ["--dtype", dtype] + [a for knob in tune for a in ("--tune", knob)]
         device, record, marks, report = run_case(host, argv, units, peak, free)
@@ -193,7 +196,8 @@ def grid_cases(host):
     cases = [{"in": "formula", "out": FORMULA}]
     for argv in (["--m_range", "0", "4097", "1024", "--n", "4096", "8192", "--k", "1024", "8192"],
                  ["--m", "4096", "--n", "4096", "--k", "4096"],
-                 ["--m", "1536", "2816", "1536", "--n", "1536", "2816", "--k", "20480", "--tune", "confirm_fat_forced=1"],
+                 ["--m", "1536", "2816", "1536", "--n", "1536", "2816", "--k", "20480", "--tune",
+                  "confirm_fat_forced=1"],
                  ["--m", "1024", "2048", "--n", "4096", "--k", "4096", "--tune", "scout_only=true"]):
         device, record, _, report = run_case(host, argv, 132, 838860, None)
         cases.append({"in": {"argv": argv, "units": 132, "peak": 838860, "free_bytes": None},
