@@ -60,13 +60,6 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// The rename itself reaches the disk with the folder. Some file systems refuse to sync a folder,
-// and the content is safe already, so a failure here is no failure of the write.
-void sync_folder(const std::string& path) {
-  const Descriptor folder(open_retrying(folder_of(path), O_RDONLY | O_DIRECTORY));
-  if (folder.get() >= 0) (void)::fsync(folder.get());
-}
-
 // Devices and pipes (/dev/stdout) cannot be replaced by renaming: they are written in place.
 Result<void> write_in_place(const std::string& path, const std::string& content) {
   Descriptor file(open_retrying(path, O_WRONLY));
@@ -128,8 +121,13 @@ Result<void> write_file_atomic(const std::string& path, const std::string& conte
     ::unlink(aside.c_str());
     return failed("rename", "cannot write '" + path + "'", code);
   }
-  sync_folder(target);
+  sync_folder_of(target);
   return {};
+}
+
+void sync_folder_of(const std::string& path) {
+  const Descriptor folder(open_retrying(folder_of(path), O_RDONLY | O_DIRECTORY));
+  if (folder.get() >= 0) (void)::fsync(folder.get());
 }
 
 Result<void> make_parent_folders(const std::string& path) {

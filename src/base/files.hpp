@@ -12,6 +12,8 @@ namespace gemmpeak {
 Result<std::string> read_file(const std::string& path);
 // Written beside `path`, fsynced, renamed over it; the old content stays if anything fails.
 Result<void> write_file_atomic(const std::string& path, const std::string& content);
+// Brings a file's creation or renaming to the disk; a file system that cannot is let pass.
+void sync_folder_of(const std::string& path);
 // Makes the folders above `path`.
 Result<void> make_parent_folders(const std::string& path);
 // Nothing if a file can be created or appended at `path` (checked by trying, leaving no new file).

@@ -25,7 +25,8 @@ struct SensorSummary {
   std::optional<double> clock_mean_mhz;
   std::optional<double> clock_max_mhz;
   std::optional<double> temperature_c;  // last
-  std::optional<double> energy_j;       // counter difference, where the window spans >= 1 s
+  std::optional<double> energy_j;       // counter difference, where the readings span >= 1 s
+  double energy_span_s = 0;             // between the two counter readings; 0 without energy_j
   std::optional<std::uint64_t> reasons;  // OR of all bits seen
 };
 SensorSummary summarise(const std::vector<Reading>& readings);
