@@ -33,7 +33,7 @@ inline Error error_text(std::string text) { return Error{{}, 0, std::move(text)}
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(T from) : value_(std::move(from)) {}            // NOLINT: implicit by design
   Result(Error error) : error_(std::move(error)) {}      // NOLINT: implicit by design
 
   bool ok() const { return value_.has_value(); }
