@@ -37,13 +37,15 @@ Geometry make_geometry(const DeviceInfo& device, DType dtype, const Knobs& knobs
 double wave_efficiency(std::int64_t m, std::int64_t n, int units, TileHint tile);
 
 struct WaveLayouts {
-  MN square;               // most square M x N
+  MN square;               // most square M x N; {0, 0} where that one was dropped as unaligned
   std::vector<MN> layouts;  // {square, widest, tallest, transposed square where legal}, sorted, unique
 };
 // The reference's function exactly (no alignment snapping), for waves 1..max_waves.
 std::map<int, WaveLayouts> wave_layouts(int units, std::int64_t max_size, TileHint tile,
                                         std::int64_t min_dim, int max_waves = 16);
-// Our candidates: the same, dims that are not multiples of the alignment dropped (S4).
+// Our candidates: the same, those with an M or N that is no multiple of `base` dropped (S4). On small
+// geometries (max_size up to 4096, few units with small tiles: CPUs) the waves are scaled: the wave
+// counts up to max_size x max_size in four ranges, from each the largest best-filling aligned M x N.
 std::map<int, WaveLayouts> aligned_wave_layouts(const Geometry& geometry);
 
 std::vector<std::int64_t> wave_ks(const Geometry& geometry);   // S1
@@ -91,9 +93,11 @@ Result<std::vector<std::int64_t>> dimension_values(const std::string& option,
                                                    std::span<const std::int64_t> values);
 Result<std::vector<std::int64_t>> dimension_range(const std::string& option,
                                                   std::span<const std::int64_t> start_stop_step);
-// M outermost, K innermost; each shape once.
+// M outermost, K innermost; each shape once. Ask grid_too_large first.
 std::vector<GemmShape> grid_product(std::span<const std::int64_t> m, std::span<const std::int64_t> n,
                                     std::span<const std::int64_t> k);
+// Why a grid of so many values a dimension must not even be built, or nothing.
+std::optional<std::string> grid_too_large(std::size_t m, std::size_t n, std::size_t k);
 // C4: one shape a line, separated by blanks, commas or x/X; `#` comments. Errors: "FILE:LINE: ...".
 Result<std::vector<GemmShape>> parse_shapes(const std::string& file_name, const std::string& text);
 // C5: the dims that break a known alignment rule of the dtype, as one sentence, or nothing.

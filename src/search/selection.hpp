@@ -55,22 +55,24 @@ struct Confirmed {
   std::vector<double> runs;
 };
 
-// Re-measures a shape `reps` times for the lock-in.
+// Re-measures a shape `reps` times for the lock-in. Empty `runs` say that nothing could be measured
+// (interrupted, device failed): the next leader is tried, and the confirmed values stand if none can.
 using Remeasure = std::function<Confirmed(GemmShape shape, int reps)>;
 
 struct MsmfRules {
   bool exclude = false;        // telemetry is validated
   int confirm_reps = 5;
-  // Better than the reference for a set without an anchor: the device's power limit, and whether the
-  // power-cap bit was seen while a shape ran.
+  // Better than the reference for a set without an anchor, or of one shape, which would always
+  // anchor itself: the device's power limit, and whether the power-cap bit was seen while a shape
+  // ran. A shape at the limit or with the bit then sets the saturated clock.
   std::optional<double> power_limit_w;
   std::set<GemmShape> power_capped;
 };
 
 struct MsmfChoice {
   std::optional<Confirmed> headline;
-  std::optional<double> saturated_clock_mhz;
-  std::vector<std::string> warnings;               // printed, whole sentences
+  std::optional<double> saturated_clock_mhz;       // empty: nothing shows what saturated means here
+  std::vector<std::string> warnings;               // printed after "WARNING: ", whole sentences
   std::vector<std::pair<std::string, std::vector<GemmShape>>> ignored;  // why -> faster shapes passed over
   struct Lock {
     Confirmed result;
@@ -108,7 +110,7 @@ std::vector<GemmShape> screen_winners(std::span<const Burst> bursts, double know
                                       const Knobs& knobs);
 struct MamfChoice {
   std::optional<Boosted> headline;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // printed after "WARNING: "
 };
 MamfChoice select_mamf(std::span<const Boosted> boosted, double boost_reference_mhz);
 
