@@ -15,10 +15,9 @@
 #include "base/result.hpp"
 #include "model/device_info.hpp"
 #include "model/problem.hpp"
+#include "telemetry/telemetry.hpp"
 
 namespace gemmpeak {
-
-class Telemetry;
 
 // Device memory. Contents are undefined until filled.
 class Buffer {
