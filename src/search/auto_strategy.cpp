@@ -6,7 +6,8 @@
 namespace gemmpeak::search {
 namespace {
 
-std::vector<GemmShape> wave_phase(const Geometry& geometry, const std::map<int, WaveLayouts>& waves) {
+std::vector<GemmShape> wave_phase(const Geometry& geometry,
+                                  const std::map<int, WaveLayouts>& waves) {
   std::vector<GemmShape> out;
   const std::vector<std::int64_t> ks = wave_ks(geometry);
   for (const auto& [wave, found] : waves)

@@ -15,21 +15,22 @@ constexpr std::int64_t kStepK = 1024;
 constexpr int kMaxWaves = 16;
 // S1 and S2, the reference's own lists.
 constexpr std::int64_t kWaveKs[] = {1024, 8192, 12288, 14336, 16384};
-constexpr std::int64_t kPlaneSizes[] = {2048,  4096,  6144,  8192, 10752,
-                                        12288, 14336, 16384, 18432};
+constexpr std::int64_t kPlaneSizes[] = {2048, 4096, 6144, 8192, 10752, 12288, 14336, 16384, 18432};
 constexpr std::int64_t kPlaneKs[] = {1024, 3072};
 // Up to here S2's list has two values at most, so the plane is laid in four even steps instead.
 constexpr std::int64_t kSmallSize = 4096;
 constexpr int kSmallPlaneSteps = 4;
-// The reference's 16 waves end at a square of sqrt(16 units tile): with fewer units than makes that an
-// eighth of max_size, every wave layout would be far below the sizes where a device peaks.
+// The reference's 16 waves end at a square of sqrt(16 units tile): with fewer units than makes that
+// an eighth of max_size, every wave layout would be far below the sizes where a device peaks.
 constexpr double kReach = 1.0 / 64;
 // Layouts whose useful shares differ by less are taken as equal: rounding of the quotient.
 constexpr double kSameFill = 1e-9;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_down(std::int64_t value, std::int64_t step) { return value - value % step; }
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return ceil_div(value, step) * step; }
+std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return ceil_div(value, step) * step;
+}
 
 std::int64_t largest_mn(const Geometry& g) { return round_down(g.max_size, g.base); }
 
@@ -38,7 +39,9 @@ std::int64_t largest_k(const Geometry& g) {
   return g.max_size >= step ? round_down(g.max_size, step) : round_down(g.max_size, g.alignment);
 }
 
-bool aligned_mn(const Geometry& g, MN mn) { return mn.first % g.base == 0 && mn.second % g.base == 0; }
+bool aligned_mn(const Geometry& g, MN mn) {
+  return mn.first % g.base == 0 && mn.second % g.base == 0;
+}
 
 // Ascending, unique, within min_size..limit and multiples of `step`.
 std::vector<std::int64_t> legal(std::vector<std::int64_t> values, const Geometry& g,
@@ -51,17 +54,19 @@ std::vector<std::int64_t> legal(std::vector<std::int64_t> values, const Geometry
   return values;
 }
 
-// The reference's choice among the M x N of one wave count, which come in rising M. Of equally square
-// ones the first is the square: log(a/b) and log(b/a) differ by rounding, so that either orientation
-// may win, and the other is added as the transpose (libraries are not symmetric).
+// The reference's choice among the M x N of one wave count, which come in rising M. Of equally
+// square ones the first is the square: log(a/b) and log(b/a) differ by rounding, so that either
+// orientation may win, and the other is added as the transpose (libraries are not symmetric).
 WaveLayouts choose_layouts(const std::vector<MN>& pairs) {
   const auto skew = [](MN mn) {
     return std::fabs(std::log(static_cast<double>(mn.first) / static_cast<double>(mn.second)));
   };
-  const auto by = [&pairs](auto less) { return std::max_element(pairs.begin(), pairs.end(), less); };
+  const auto by = [&pairs](auto less) {
+    return std::max_element(pairs.begin(), pairs.end(), less);
+  };
   WaveLayouts out;
-  out.square = *std::min_element(pairs.begin(), pairs.end(),
-                                 [&](MN a, MN b) { return skew(a) < skew(b); });
+  out.square =
+      *std::min_element(pairs.begin(), pairs.end(), [&](MN a, MN b) { return skew(a) < skew(b); });
   std::set<MN> chosen{out.square, *by([](MN a, MN b) { return a.second < b.second; }),
                       *by([](MN a, MN b) { return a.first < b.first; })};
   const MN transposed{out.square.second, out.square.first};
@@ -77,9 +82,10 @@ double fill(MN mn, int units, TileHint tile) {
   return static_cast<double>(mn.first) * static_cast<double>(mn.second) / scheduled;
 }
 
-// Few units or small tiles (CPUs): the first 16 waves would end far below min_size. So the wave counts
-// up to the one that fills max_size x max_size are scaled into four ranges of equal width, and from
-// each come the largest aligned M x N that leave the least of their last wave idle. Keyed 1..4.
+// Few units or small tiles (CPUs): the first 16 waves would end far below min_size. So the wave
+// counts up to the one that fills max_size x max_size are scaled into four ranges of equal width,
+// and from each come the largest aligned M x N that leave the least of their last wave idle.
+// Keyed 1..4.
 std::map<int, WaveLayouts> scaled_layouts(const Geometry& g) {
   const std::int64_t limit = largest_mn(g);
   const double full = static_cast<double>(limit) * static_cast<double>(limit);
@@ -125,7 +131,7 @@ Geometry make_geometry(const DeviceInfo& device, DType dtype, const Knobs& knobs
 }
 
 double wave_efficiency(std::int64_t m, std::int64_t n, int units, TileHint tile) {
-  if (units <= 0 || tile.m <= 0 || tile.n <= 0) return 0;
+  if (m <= 0 || n <= 0 || units <= 0 || tile.m <= 0 || tile.n <= 0) return 0;
   const std::int64_t blocks = ceil_div(m, tile.m) * ceil_div(n, tile.n);
   return static_cast<double>(blocks) / static_cast<double>(ceil_div(blocks, units) * units);
 }

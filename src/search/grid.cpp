@@ -99,7 +99,8 @@ Number parse_integer(const std::string& text, std::int64_t* value) {
   const bool sign = !text.empty() && (text[0] == '+' || text[0] == '-');
   for (std::size_t i = sign ? 1 : 0; i < text.size(); ++i) {
     const bool digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
-    const bool joins = text[i] == '_' && !digits.empty() && text[i - 1] != '_' && i + 1 < text.size();
+    const bool joins =
+        text[i] == '_' && !digits.empty() && text[i - 1] != '_' && i + 1 < text.size();
     if (!digit && !joins) return Number::not_a_number;
     if (digit) digits += text[i];
   }
@@ -165,8 +166,8 @@ Result<std::vector<std::int64_t>> dimension_range(const std::string& option,
     return refuse(fmt::format("STOP {} is over {}", stop, kMaxDimension));
   if (stop < 0) return refuse(fmt::format("STOP {} is negative", stop));
   if (step > 0 ? start >= stop : start <= stop) return refuse("the range is empty");
-  const std::int64_t count = step > 0 ? (stop - start + step - 1) / step
-                                      : (start - stop - step - 1) / -step;
+  const std::int64_t count =
+      step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
   if (static_cast<double>(count) > kMaxShapes)
     return refuse(fmt::format("{} values are more than any run can measure", count));
   std::vector<std::int64_t> out;
@@ -226,8 +227,8 @@ std::optional<std::string> alignment_violations(DType dtype, std::span<const Gem
     }
     if (bad.empty()) continue;
     sentence += sentence.empty() ? fmt::format("--dtype {} needs ", dtype_name(dtype)) : "; ";
-    sentence += fmt::format("{} to be a multiple of {}, got {}={}", names[dim], multiple, names[dim],
-                            fmt::join(bad, ","));
+    sentence += fmt::format("{} to be a multiple of {}, got {}={}", names[dim], multiple,
+                            names[dim], fmt::join(bad, ","));
   }
   if (sentence.empty()) return std::nullopt;
   return sentence;

@@ -84,7 +84,8 @@ std::vector<GemmShape> screen_winners(std::span<const Burst> bursts, double know
 
 MamfChoice select_mamf(std::span<const Boosted> boosted, double boost_reference_mhz) {
   MamfChoice choice;
-  const bool any = std::any_of(boosted.begin(), boosted.end(), [](const Boosted& b) { return b.boost; });
+  const bool any =
+      std::any_of(boosted.begin(), boosted.end(), [](const Boosted& b) { return b.boost; });
   for (const Boosted& b : boosted) {
     if (any && !b.boost) continue;
     if (!choice.headline || b.tflops > choice.headline->tflops) choice.headline = b;
@@ -103,7 +104,8 @@ MamfChoice select_mamf(std::span<const Boosted> boosted, double boost_reference_
   return choice;
 }
 
-// The reference rounds the decimal text with six places, so that 754.4999999 is 755 (via 754.500000).
+// The reference rounds the decimal text with six places, so that 754.4999999 is 755 (via
+// 754.500000).
 std::int64_t round_tflops(double tflops) {
   if (std::isnan(tflops)) return 0;
   // 2^63 as a double: from here on the cast would overflow.

@@ -69,7 +69,8 @@ class Gates {
 };
 
 void Gates::find_anchor(bool alone) {
-  anchor_mhz_ = lowest_clock([this](const Confirmed& r) { return saturated(r) && *highest_w_ != 0; });
+  anchor_mhz_ =
+      lowest_clock([this](const Confirmed& r) { return saturated(r) && *highest_w_ != 0; });
   if (!rules_.exclude) return;
   // Alone, a shape has the highest power by definition, which says nothing.
   if (alone && anchor_mhz_ && !evident(pool_[0])) {
@@ -87,12 +88,12 @@ void Gates::find_anchor(bool alone) {
 
 std::string Gates::alone_sentence(const Confirmed& r) const {
   const std::string limit =
-      rules_.power_limit_w
-          ? fmt::format("under {:.0f} % of the {:.0f} W limit", 100 * knobs_.msmf_sat_power_ratio,
-                        *rules_.power_limit_w)
-          : "the device's power limit is not known";
+      rules_.power_limit_w ? fmt::format("under {:.0f} % of the {:.0f} W limit",
+                                         100 * knobs_.msmf_sat_power_ratio, *rules_.power_limit_w)
+                           : "the device's power limit is not known";
   return fmt::format(
-      "{} was confirmed alone, and nothing shows that it was saturated: it drew {:.0f} W, {}, and no "
+      "{} was confirmed alone, and nothing shows that it was saturated: it drew {:.0f} W, {}, and "
+      "no "
       "power cap was seen. MSMF may be a boost — widen the range so that a shape large in every "
       "dimension can set the saturated clock.",
       r.shape.str(), *r.power_w, limit);
@@ -170,7 +171,8 @@ void keep_last(const Gates& gates, MsmfChoice::Lock& last, MsmfChoice& choice) {
   last.reason = join(tags, ", ");
   choice.headline = last.result;
   choice.warnings.push_back(fmt::format(
-      "MSMF headline is a best-available fallback ({}). For a reproducible sustainable number, widen "
+      "MSMF headline is a best-available fallback ({}). For a reproducible sustainable number, "
+      "widen "
       "the shape range so a fat/high-K shape can saturate and pass the spread+clock gates — common "
       "with a narrow grid.",
       last.reason));
@@ -178,9 +180,8 @@ void keep_last(const Gates& gates, MsmfChoice::Lock& last, MsmfChoice& choice) {
 
 void lock_in(const Gates& gates, Pool leaders, const Knobs& knobs, const Remeasure& remeasure,
              MsmfChoice& choice) {
-  std::stable_sort(leaders.begin(), leaders.end(), [](const Confirmed& a, const Confirmed& b) {
-    return a.tflops > b.tflops;
-  });
+  std::stable_sort(leaders.begin(), leaders.end(),
+                   [](const Confirmed& a, const Confirmed& b) { return a.tflops > b.tflops; });
   const std::size_t tries = static_cast<std::size_t>(std::max(1, knobs.msmf_lock_tries));
   if (leaders.size() > tries) leaders.resize(tries);
   std::optional<std::size_t> last;
@@ -202,7 +203,8 @@ void lock_in(const Gates& gates, Pool leaders, const Knobs& knobs, const Remeasu
   if (last) {
     keep_last(gates, choice.locks[*last], choice);
   } else {
-    choice.warnings.emplace_back("MSMF headline could not be re-measured: its first repeats stand.");
+    choice.warnings.emplace_back(
+        "MSMF headline could not be re-measured: its first repeats stand.");
   }
 }
 
@@ -216,9 +218,9 @@ MsmfChoice select_msmf(std::span<const Confirmed> confirmed, const MsmfRules& ru
   choice.warnings = gates.warnings();
   Pool leaders = eligible(gates);
   if (leaders.empty()) return choice;
-  choice.headline = *std::max_element(
-      leaders.begin(), leaders.end(),
-      [](const Confirmed& a, const Confirmed& b) { return a.tflops < b.tflops; });
+  choice.headline =
+      *std::max_element(leaders.begin(), leaders.end(),
+                        [](const Confirmed& a, const Confirmed& b) { return a.tflops < b.tflops; });
   list_ignored(gates, confirmed, knobs, choice.headline->tflops, choice);
   if (knobs.msmf_lock_reps > rules.confirm_reps && remeasure)
     lock_in(gates, std::move(leaders), knobs, remeasure, choice);

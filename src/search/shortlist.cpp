@@ -1,4 +1,5 @@
-// Which scouted shapes go on: refine seeds, the MAMF recall pool, the MSMF confirm set (S3, F1, F2).
+// Which scouted shapes go on: refine seeds, the MAMF recall pool, the MSMF confirm set (S3, F1,
+// F2).
 #include <algorithm>
 #include <tuple>
 
@@ -29,7 +30,8 @@ std::optional<double> highest_power(std::span<const Scouted> scouted) {
 
 // Each shape once, where it first appeared, with its best score by `score`.
 template <class Score>
-std::vector<std::pair<GemmShape, double>> best_scores(std::span<const Scouted> scouted, Score score) {
+std::vector<std::pair<GemmShape, double>> best_scores(std::span<const Scouted> scouted,
+                                                      Score score) {
   std::vector<std::pair<GemmShape, double>> out;
   std::map<GemmShape, std::size_t> place;
   for (const Scouted& s : scouted) {
@@ -121,8 +123,7 @@ std::vector<GemmShape> top_shapes_by_peak(std::span<const Scouted> scouted, int 
 std::vector<GemmShape> refine_seeds(std::span<const Scouted> scouted, const std::set<MN>& wave_mn,
                                     int seeds) {
   const int by_power = std::max(1, seeds / 2);
-  std::vector<GemmShape> out =
-      top_shapes(scouted, by_power, wave_mn, std::max(1, by_power / 2));
+  std::vector<GemmShape> out = top_shapes(scouted, by_power, wave_mn, std::max(1, by_power / 2));
   for (const GemmShape& shape : top_shapes_by_peak(scouted, seeds - by_power)) add_new(out, shape);
   return out;
 }
@@ -131,8 +132,7 @@ RecallPool mamf_recall_pool(std::span<const Scouted> scouted,
                             const std::map<int, WaveLayouts>& waves, const Knobs& knobs) {
   const std::vector<std::pair<GemmShape, double>> scores = best_scores(scouted, peak);
   std::map<MN, std::vector<std::pair<GemmShape, double>>> by_layout;
-  for (const auto& entry : scores)
-    by_layout[{entry.first.m, entry.first.n}].push_back(entry);
+  for (const auto& entry : scores) by_layout[{entry.first.m, entry.first.n}].push_back(entry);
 
   RecallPool pool;
   const auto add = [&pool](const GemmShape& shape, const char* tag) {
@@ -140,7 +140,8 @@ RecallPool mamf_recall_pool(std::span<const Scouted> scouted,
     if (fresh) pool.shapes.push_back(shape);
     at->second.emplace_back(tag);
   };
-  for (const GemmShape& shape : top_shapes_by_peak(scouted, knobs.mamf_raw_forced)) add(shape, "raw");
+  for (const GemmShape& shape : top_shapes_by_peak(scouted, knobs.mamf_raw_forced))
+    add(shape, "raw");
   for (const auto& [wave, found] : waves) {
     for (const MN& mn : found.layouts) {
       const auto at = by_layout.find(mn);
@@ -163,7 +164,8 @@ ConfirmSet msmf_confirm_set(std::span<const Scouted> scouted, const std::set<MN>
     for (const MN& turned : {mn, MN{mn.second, mn.first}})
       if (const auto shape = best_k(scouted, turned)) add_new(set.forced, *shape);
   }
-  for (const GemmShape& shape : fattest(scouted, knobs.confirm_fat_forced)) add_new(set.forced, shape);
+  for (const GemmShape& shape : fattest(scouted, knobs.confirm_fat_forced))
+    add_new(set.forced, shape);
 
   const int forced = static_cast<int>(set.forced.size());
   set.wanted = std::max(knobs.confirm_top, forced + kLeastFillers);
