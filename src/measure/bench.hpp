@@ -1,8 +1,9 @@
-// Bench: measures products on one device by the protocols of docs/measuring.md: saturated loop, boost
-// burst, held back to back, warm-up, soak, verification. It is the only reader of clocks in the
-// project. Used by find and tune. It keeps plans, marks and operand buffers between calls, so that
-// nothing is allocated, planned or described inside a timed region. It refuses to judge: which shape
-// wins is search's and find's business; a failure is an Outcome in the sample, never an exception.
+// Bench: measures products on one device by the protocols of docs/measuring.md: saturated loop,
+// boost burst, held back to back, warm-up, soak, verification. It is the only reader of clocks in
+// the project. Used by find and tune. It keeps plans, marks and operand buffers between calls, so
+// that nothing is allocated, planned or described inside a timed region. It refuses to judge: which
+// shape wins is search's and find's business; a failure is an Outcome in the sample, never an
+// exception.
 #pragma once
 
 #include <atomic>
@@ -26,9 +27,14 @@ struct BenchSettings {
   bool fast_accumulation = false;
   std::uint64_t seed = 20240117;
   std::int64_t flush_bytes = 256LL << 20;
-  double loop_max_s = 0;  // bound of one loop: iterations are cut (never under 3) to keep it; 0: none
+  double loop_max_s =
+      0;  // bound of one loop: iterations are cut (never under 3) to keep it; 0: none
   std::int64_t max_workspace_bytes = 32LL << 20;
 };
+
+// Lets the Bench choose: the library's default, or on a CPU with several providers the one that a
+// short trial (outside any timed region, once a shape) finds the fastest.
+inline constexpr int kAutomaticRank = -1;
 
 struct LoopRequest {
   int warmup = 0;
@@ -36,17 +42,20 @@ struct LoopRequest {
   // Called once everything is queued, while the device works (the next plan is made there). A loop
   // with it set is not judged against the host clock.
   std::function<void()> while_running;
+  int rank = kAutomaticRank;
 };
 
 struct BurstRequest {
   int iterations = 0;
   double idle_s = 0;
+  int rank = kAutomaticRank;
 };
 
 struct HeldRequest {
   double window_s = 4;
-  double warm_max_s = 8;   // stop warming when rate and clock are steady, at the latest after this
+  double warm_max_s = 8;  // stop warming when rate and clock are steady, at the latest after this
   double warm_min_s = 0.2;
+  int rank = kAutomaticRank;
 };
 
 struct WarmUpReport {
@@ -59,9 +68,9 @@ struct WarmUpReport {
 
 class Bench {
  public:
-  // `device` and `telemetry` (may be null) outlive the Bench. `stop`: set from a signal handler; every
-  // loop checks it between units of at most about 100 ms of queued work and then returns what it has
-  // with outcome skipped("interrupted").
+  // `device` and `telemetry` (may be null) outlive the Bench. `stop`: set from a signal handler;
+  // every loop checks it between units of at most about 100 ms of queued work and then returns what
+  // it has with outcome skipped("interrupted").
   Bench(Device& device, Telemetry* telemetry, BenchSettings settings, const std::atomic<int>* stop);
   ~Bench();
 
@@ -71,14 +80,15 @@ class Bench {
   // Nothing where it fits in 90 % of the memory free now plus what the Bench holds already.
   std::optional<std::string> does_not_fit(GemmShape shape);
   // Allocates and fills the operand arenas for shapes up to this once, so that later ones reuse it.
+  // Where that fails nothing is lost: arenas then grow with the shapes.
   Result<void> reserve_for(GemmShape largest);
-  // Makes (or finds) the plan now, outside any loop.
-  Outcome prepare(GemmShape shape, int rank = 0);
+  // Makes (or finds) the plan now. It never runs anything, so it may be called while a loop runs.
+  Outcome prepare(GemmShape shape, int rank = kAutomaticRank);
 
   LoopSample saturated(GemmShape shape, const LoopRequest& request);
   BurstSample burst(GemmShape shape, const BurstRequest& request);
   HeldSample held(GemmShape shape, const HeldRequest& request);
-  VerifyRecord verify(GemmShape shape);
+  VerifyRecord verify(GemmShape shape, int rank = kAutomaticRank);
 
   // M6: chunks of 25 saturated products until the last 4 chunks vary < 2 % and drift < 1 % against
   // the 4 before, at least min_s and at most max_s. `progress(seconds, tflops)` after each chunk.
