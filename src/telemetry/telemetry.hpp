@@ -88,6 +88,8 @@ class SiblingWatch {
 struct TelemetryRequest {
   DeviceInfo device;
   std::string nvml_library = "libnvidia-ml.so.1";  // tests put a scripted library here
+  std::string sysfs_root = "/";  // above sys/ and proc/ for the CPU's sensors; tests fake it
+  std::vector<int> cpus;         // CPUs whose clock counts; empty: those this process may run on
 };
 
 // The sensors of `request.device`: NVML by UUID or PCI id for cuda devices, RAPL and cpufreq for the
