@@ -277,4 +277,21 @@ std::vector<std::string> knob_differences(const Knobs& knobs, const Knobs& base)
   return out;
 }
 
+std::string knobs_markdown() {
+  std::string out = "| knob | v3 | GPU | CPU | range | what |\n|---|---|---|---|---|---|\n";
+  for (const KnobRow& row : knob_table()) {
+    std::string range = "true, false";
+    if (!row.choices.empty()) {
+      range = choices_text(row);
+    } else if (row.v3.index() < 2) {  // int or double
+      range = fmt::format("{} to {}{}{}", knob_text(row.minimum), knob_text(row.maximum),
+                          row.unit.empty() ? "" : " ", row.unit);
+    }
+    out +=
+        fmt::format("| `{}`{} | {} | {} | {} | {} | {} |\n", row.name, row.reference ? "" : " \\*",
+                    knob_text(row.v3), knob_text(row.gpu), knob_text(row.cpu), range, row.help);
+  }
+  return out;
+}
+
 }  // namespace gemmpeak

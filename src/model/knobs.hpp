@@ -101,5 +101,7 @@ Json knobs_json(const Knobs& knobs);                         // {name: value}, t
 Result<Knobs> knobs_from_json(const Json& json);
 // "--tune a=b" for every knob that differs from `base`.
 std::vector<std::string> knob_differences(const Knobs& knobs, const Knobs& base);
+// The table as Markdown, as docs/knobs.md shows it.
+std::string knobs_markdown();
 
 }  // namespace gemmpeak

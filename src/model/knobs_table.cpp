@@ -68,7 +68,7 @@ std::vector<KnobRow> reference_search_rows() {
 std::vector<KnobRow> reference_confirm_rows() {
   using K = Knobs;
   return {
-      knob("confirm_top", &K::confirm_top, {10, 10, 4}, {1, kMaxCount}, "",
+      knob("confirm_top", &K::confirm_top, {10, 10, 4}, {0, kMaxCount}, "",
            "scouted leaders measured again for MSMF"),
       knob("confirm_fat_forced", &K::confirm_fat_forced, {3, 3, 1}, {0, kMaxCount}, "",
            "shapes large in every dimension always confirmed, to anchor the saturated clock"),
@@ -85,7 +85,7 @@ std::vector<KnobRow> reference_mamf_rows() {
   using K = Knobs;
   return {
       knob("mamf_confirm_top", &K::mamf_confirm_top, {12, 12, 4}, {0, kMaxCount}, "",
-           "winners of the burst screen added to the confirm set"),
+           "winners of the burst screen added to the confirm set; 0 counts as 1"),
       knob("mamf_raw_forced", &K::mamf_raw_forced, {8, 8, 3}, {0, kMaxCount}, "",
            "scouted peak leaders always screened and confirmed"),
       knob("mamf_wave_k", &K::mamf_wave_k, {3, 3, 1}, {0, kMaxCount}, "",
@@ -112,11 +112,11 @@ std::vector<KnobRow> reference_msmf_rows() {
            "a shape whose repeats differ by more cannot be the MSMF headline"),
       knob("msmf_lock_reps", &K::msmf_lock_reps, {9, 9, 7}, {0, 1000}, "",
            "repeats that re-measure the MSMF leader; confirm_reps or fewer leave lock-in out"),
-      knob("msmf_lock_tries", &K::msmf_lock_tries, {4, 4, 2}, {1, 1000}, "",
-           "leaders re-measured before the best available is taken"),
+      knob("msmf_lock_tries", &K::msmf_lock_tries, {4, 4, 2}, {0, 1000}, "",
+           "leaders re-measured before the best available is taken; 0 counts as 1"),
       knob("msmf_sat_power_ratio", &K::msmf_sat_power_ratio, same(0.97), {0, 1}, "",
            "saturated from this share of the run's highest power on"),
-      knob("msmf_clock_ratio", &K::msmf_clock_ratio, same(1.04), {1, 100}, "",
+      knob("msmf_clock_ratio", &K::msmf_clock_ratio, same(1.04), {0, 100}, "",
            "an unsaturated shape clocked above this times the saturated clock still boosts"),
       knob("suspect_power_ratio", &K::suspect_power_ratio, same(0.9), {0, 1}, "",
            "SUSPECT below this share of the run's highest power"),
