@@ -21,8 +21,8 @@ constexpr double kMemoryShare = 0.9;
 }  // namespace
 
 std::int64_t default_flush_bytes(const DeviceInfo& device) {
-  const std::int64_t twice =
-      2 * (std::max<std::int64_t>(device.llc_bytes, 0) + kMiB - 1) / kMiB * kMiB;
+  const std::int64_t cache = std::max<std::int64_t>(device.llc_bytes, 0);
+  const std::int64_t twice = (2 * cache + kMiB - 1) / kMiB * kMiB;
   if (device.kind != DeviceKind::cpu) return std::max(kLeastFlush_bytes, twice);
   return twice > 0 ? std::min(kMostCpuFlush_bytes, twice) : kMostCpuFlush_bytes;
 }

@@ -64,8 +64,8 @@ struct SimSpec {
   double leakage_per_c = 0.015;             // exponent
   std::map<DType, double> joules_per_flop;  // at the boost clock
   double joules_per_byte = 25e-12;
-  double governor_filter_s = 0.015;  // averaging of the power controller
-  double clock_down_s = 0.025;       // first-order lag of the clock, down and up
+  double governor_filter_s = 0.008;  // averaging of the power controller
+  double clock_down_s = 0.015;       // first-order lag of the clock, down and up
   double clock_up_s = 0.020;
 
   // Heat: dT/dt = (ambient + resistance x P - T) / inertia.

@@ -1,0 +1,1 @@
+list(APPEND link gemmpeak_sim)
