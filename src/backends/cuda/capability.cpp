@@ -25,7 +25,8 @@ Capability refused(std::string reason, std::string hint) {
 std::optional<Capability> environment_refusal(DType dtype, const Environment& environment) {
   const auto unset = [](const std::string& name) { return "Unset " + name + "."; };
   const auto emulated = [&](const char* name) -> std::optional<Capability> {
-    for (const std::string& variable : {std::string(name), std::string("CUBLAS_EMULATION_STRATEGY")})
+    for (const std::string& variable :
+         {std::string(name), std::string("CUBLAS_EMULATION_STRATEGY")})
       if (enabled(environment, variable))
         return refused(fmt::format("{}={} lets cuBLASLt emulate {}", variable,
                                    environment.at(variable), dtype_name(dtype)),
@@ -59,23 +60,30 @@ std::span<const DType> outputs_of(DType dtype) {
                                     DType::float16, DType::float32};
   static constexpr DType kBlock[] = {DType::bfloat16, DType::float16, DType::float32};
   switch (dtype) {
-    case DType::bfloat16: return kBf16;
-    case DType::float16: return kF16;
+    case DType::bfloat16:
+      return kBf16;
+    case DType::float16:
+      return kF16;
     case DType::float32:
-    case DType::tf32: return kF32;
-    case DType::float64: return kF64;
-    case DType::int8: return kI32;
-    case DType::float8_e4m3fn: return kE4m3;
-    case DType::float8_e5m2: return kE5m2;
+    case DType::tf32:
+      return kF32;
+    case DType::float64:
+      return kF64;
+    case DType::int8:
+      return kI32;
+    case DType::float8_e4m3fn:
+      return kE4m3;
+    case DType::float8_e5m2:
+      return kE5m2;
     case DType::mxfp8:
-    case DType::nvfp4: return kBlock;
-    default: return {};
+    case DType::nvfp4:
+      return kBlock;
+    default:
+      return {};
   }
 }
 
-bool is_fp8(DType dtype) {
-  return dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2;
-}
+bool is_fp8(DType dtype) { return dtype == DType::float8_e4m3fn || dtype == DType::float8_e5m2; }
 
 // Dimensions that the library needs in multiples: `n` is the leading dimension of its output.
 struct Multiples {
@@ -86,13 +94,18 @@ struct Multiples {
 Multiples multiples_of(DType dtype) {
   switch (dtype) {
     // cublasLtMatmul(): IMMA kernels need leading dimensions and sizes in multiples of 4.
-    case DType::int8: return {4, 4, "int8 products"};
+    case DType::int8:
+      return {4, 4, "int8 products"};
     // Narrow precision: every dimension on 16 bytes, as PyTorch's _scaled_mm checks too.
     case DType::float8_e4m3fn:
-    case DType::float8_e5m2: return {16, 16, "FP8 products"};
-    case DType::mxfp8: return {16, 32, "MXFP8 products"};
-    case DType::nvfp4: return {16, 32, "NVFP4 products"};
-    default: return {};
+    case DType::float8_e5m2:
+      return {16, 16, "FP8 products"};
+    case DType::mxfp8:
+      return {16, 32, "MXFP8 products"};
+    case DType::nvfp4:
+      return {16, 32, "NVFP4 products"};
+    default:
+      return {};
   }
 }
 
@@ -132,7 +145,8 @@ Capability dtype_capability(DType dtype, ComputeCapability cc, const std::string
     case DType::float8_e5m2:
       if (!cc.at_least(8, 9)) return refused(is, "FP8 needs NVIDIA Ada, Hopper or Blackwell.");
       if (dtype == DType::float8_e5m2)
-        return Capability{true, "A is float8_e5m2 and B float8_e4m3fn: cuBLASLt has no e5m2 pair", {}};
+        return Capability{
+            true, "A is float8_e5m2 and B float8_e4m3fn: cuBLASLt has no e5m2 pair", {}};
       break;
     case DType::mxfp8:
       if (!cc.at_least(10, 0))
@@ -157,22 +171,24 @@ Capability dtype_capability(DType dtype, ComputeCapability cc, const std::string
 }
 
 // Sources, dense rates without sparsity = table x SMs x clock of the same document:
-// A100 (8.0): "NVIDIA A100 Tensor Core GPU Architecture", table 4: 312 TFLOPS bf16 at 108 SMs, 1410 MHz.
-// H100 (9.0): "NVIDIA H100 Tensor Core GPU Architecture", tables 2 and 3: 989.4 bf16, 494.7 tf32,
+// A100 (8.0): "NVIDIA A100 Tensor Core GPU Architecture", table 4: 312 TFLOPS bf16 at 108 SMs, 1410
+// MHz. H100 (9.0): "NVIDIA H100 Tensor Core GPU Architecture", tables 2 and 3: 989.4 bf16, 494.7
+// tf32,
 //   1978.9 fp8 and int8 at 132 SMs, 1830 MHz; 66.9 fp32 and fp64 (tensor) at 1980 MHz.
 // B200 (10.0), "NVIDIA Blackwell Architecture Technical Brief": 2.25 PFLOPS bf16, 4.5 fp8 and int8,
-//   9 fp4, 1.1 tf32 at 148 SMs, 1.85 GHz. Its fp64 and fp32 rates differ between documents: fp32 from
-//   128 lanes of one FMA an SM (CUDA C++ Programming Guide, arithmetic instructions), no fp64.
+//   9 fp4, 1.1 tf32 at 148 SMs, 1.85 GHz. Its fp64 and fp32 rates differ between documents: fp32
+//   from 128 lanes of one FMA an SM (CUDA C++ Programming Guide, arithmetic instructions), no fp64.
 // B300 (10.3) keeps bf16, fp16, tf32 and fp8 and cuts fp64 and int8: those are left out.
-// 8.6, 8.9, 12.x: tensor rates differ between GeForce and workstation products of one capability; the
+// 8.6, 8.9, 12.x: tensor rates differ between GeForce and workstation products of one capability;
+// the
 //   128 fp32 lanes do not.
 std::map<DType, double> flop_per_clock(ComputeCapability cc) {
   if (cc.major == 8 && cc.minor == 0)
     return {{DType::bfloat16, 2048}, {DType::float16, 2048}, {DType::tf32, 1024},
             {DType::float32, 128},   {DType::float64, 128},  {DType::int8, 4096}};
   if (cc.major == 9 && cc.minor == 0)
-    return {{DType::bfloat16, 4096}, {DType::float16, 4096},       {DType::tf32, 2048},
-            {DType::float32, 256},   {DType::float64, 256},        {DType::int8, 8192},
+    return {{DType::bfloat16, 4096},      {DType::float16, 4096},    {DType::tf32, 2048},
+            {DType::float32, 256},        {DType::float64, 256},     {DType::int8, 8192},
             {DType::float8_e4m3fn, 8192}, {DType::float8_e5m2, 8192}};
   if (cc.major == 10 && (cc.minor == 0 || cc.minor == 3)) {
     std::map<DType, double> rates{{DType::bfloat16, 8192},       {DType::float16, 8192},
@@ -214,8 +230,8 @@ std::optional<std::string> problem_refusal(const GemmProblem& problem, ComputeCa
   Multiples need = multiples_of(problem.dtype);
   need.k = std::max(need.k, info.k_multiple);
   if (n % need.n != 0 || k % need.k != 0)
-    return fmt::format("{}: cuBLASLt's {} need N in multiples of {} and K of {}", problem.shape.str(),
-                       need.source, need.n, need.k);
+    return fmt::format("{}: cuBLASLt's {} need N in multiples of {} and K of {}",
+                       problem.shape.str(), need.source, need.n, need.k);
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
-// What NVIDIA devices can do, from their compute capability and the environment alone: dtypes, layouts,
-// outputs, alignment rules, flop per clock. Used by inventory, device and plan, and tested without a
-// device. It refuses to ask the device or the library anything.
+// What NVIDIA devices can do, from their compute capability and the environment alone: dtypes,
+// layouts, outputs, alignment rules, flop per clock. Used by inventory, device and plan, and tested
+// without a device. It refuses to ask the device or the library anything.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
+#include "backends/cuda/clock.hpp"
+
 #include <algorithm>
 #include <map>
-
-#include "backends/cuda/stream.hpp"
 
 namespace gemmpeak::cuda {
 namespace {

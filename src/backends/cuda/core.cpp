@@ -15,6 +15,8 @@ constexpr std::size_t kScratchBytes = 256;
 // Errors after which the context answers every call with the same error (CUDA Runtime API,
 // cudaError_t: "this leaves the process in an inconsistent state").
 bool poisons(cudaError_t code) {
+  // cudaErrorTensorMemoryLeak, a name that the oldest toolkit we take lacks.
+  if (static_cast<int>(code) == 721) return true;
   switch (code) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
@@ -28,7 +30,6 @@ bool poisons(cudaError_t code) {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
-    case cudaErrorTensorMemoryLeak:
     case cudaErrorMpsClientTerminated:
     case cudaErrorExternalDevice:
     case cudaErrorUnknown:
@@ -79,7 +80,8 @@ Result<void> Core::set_up() {
 }
 
 Result<void> Core::enter() {
-  if (dead()) return Error{"cuda", 0, "the device is lost since an earlier failure: " + dead_reason_};
+  if (dead())
+    return Error{"cuda", 0, "the device is lost since an earlier failure: " + dead_reason_};
   if (const cudaError_t code = cudaSetDevice(ordinal_); code != cudaSuccess)
     return fail("cudaSetDevice", code);
   return {};
@@ -98,12 +100,16 @@ Error Core::fail(const char* api, cudaError_t code, const std::string& detail) {
 }
 
 Error Core::fail(const char* api, cublasStatus_t code, const std::string& detail) {
-  // The library reports a failed launch in its own words; the runtime knows the cause.
-  if (code == CUBLAS_STATUS_EXECUTION_FAILED || code == CUBLAS_STATUS_INTERNAL_ERROR)
-    if (const cudaError_t cause = cudaPeekAtLastError(); cause != cudaSuccess)
-      return fail(api, cause, detail);
-  return Error{api, static_cast<std::int64_t>(code),
-               fmt::format("{}{}{}", cublasLtGetStatusName(code), detail.empty() ? "" : ": ", detail)};
+  // The library reports a failed launch in its own words, and its runtime is not ours: any call
+  // tells whether the context is poisoned.
+  if (code == CUBLAS_STATUS_EXECUTION_FAILED || code == CUBLAS_STATUS_INTERNAL_ERROR) {
+    const cudaError_t cause = cudaStreamQuery(service_.get());
+    if (cause != cudaSuccess && cause != cudaErrorNotReady) return fail(api, cause, detail);
+    (void)cudaGetLastError();
+  }
+  return Error{
+      api, static_cast<std::int64_t>(code),
+      fmt::format("{}{}{}", cublasLtGetStatusName(code), detail.empty() ? "" : ": ", detail)};
 }
 
 Result<void> Core::quiesce() {

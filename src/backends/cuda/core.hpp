@@ -1,6 +1,7 @@
-// Core: the state that a CUDA device's buffers, plans and streams share, and the translation of CUDA
-// and cuBLASLt failures into Errors. Used by every file of this backend. It refuses to go on after a
-// failure that poisons the context: then dead() holds and enter() fails with the first reason.
+// Core: the state that a CUDA device's buffers, plans and streams share, and the translation of
+// CUDA and cuBLASLt failures into Errors. Used by every file of this backend. It refuses to go on
+// after a failure that poisons the context: then dead() holds and enter() fails with the first
+// reason.
 #pragma once
 
 #include <cublasLt.h>
@@ -26,7 +27,8 @@ using LtHandle = Handle<cublasLtHandle_t, &cublasLtDestroy>;
 
 class Core {
  public:
-  // Makes the context, the library handle, the service stream and the constants; measures the timer.
+  // Makes the context, the library handle, the service stream and the constants; measures the
+  // timer.
   static Result<std::shared_ptr<Core>> open(int ordinal, int units, ComputeCapability cc);
   ~Core();
 
@@ -57,7 +59,7 @@ class Core {
   ComputeCapability cc() const { return cc_; }
   cublasLtHandle_t library() const { return library_.get(); }
   cudaStream_t service() const { return service_.get(); }
-  const void* one() const { return one_.get(); }  // float 1.0 on the device: tensor scales
+  const void* one() const { return one_.get(); }    // float 1.0 on the device: tensor scales
   void* scratch() const { return scratch_.get(); }  // 256 bytes
   std::uint64_t timer_step_ns() const { return timer_step_ns_; }  // 0: no usable timer
 
@@ -82,7 +84,8 @@ class Core {
 // cudaMalloc as a Result; out of memory is an Error of api "cudaMalloc" that names both sizes.
 Result<MemoryHandle> device_memory(Core& core, std::int64_t bytes);
 
-// Runs `body` (which returns a Result) and turns an exception into an Error: none leaves the module.
+// Runs `body` (which returns a Result) and turns an exception into an Error: none leaves the
+// module.
 template <class Body>
 auto guarded(const char* what, Body&& body) -> decltype(body()) {
   try {
@@ -95,8 +98,8 @@ auto guarded(const char* what, Body&& body) -> decltype(body()) {
 }  // namespace gemmpeak::cuda
 
 // Evaluates a CUDA call inside a member that has a Core `core`; returns its Error from there.
-#define GEMMPEAK_CUDA(core, call)                                                     \
-  do {                                                                                \
-    if (const cudaError_t gemmpeak_code_ = (call); gemmpeak_code_ != cudaSuccess)     \
-      return (core).fail(#call, gemmpeak_code_);                                      \
+#define GEMMPEAK_CUDA(core, call)                                                 \
+  do {                                                                            \
+    if (const cudaError_t gemmpeak_code_ = (call); gemmpeak_code_ != cudaSuccess) \
+      return (core).fail(#call, gemmpeak_code_);                                  \
   } while (false)

@@ -41,9 +41,10 @@ static_assert(static_cast<int>(DataKind::normal) == static_cast<int>(FillKind::n
 Result<std::unique_ptr<Device>> CudaDevice::open(DeviceInfo info, int ordinal, ComputeCapability cc,
                                                  Environment environment) {
   if (!cc.at_least(8, 0))
-    return error_text(fmt::format("{} is compute capability {}, older than the 8.0 that this backend's "
-                                  "device code is built for",
-                                  info.name, cc.str()));
+    return error_text(
+        fmt::format("{} is compute capability {}, older than the 8.0 that this backend's "
+                    "device code is built for",
+                    info.name, cc.str()));
   auto core = Core::open(ordinal, info.units, cc);
   if (!core) return core.error();
   std::unique_ptr<Device> device(
@@ -83,7 +84,9 @@ Result<std::unique_ptr<Buffer>> CudaDevice::allocate(std::int64_t bytes) {
   });
 }
 
-OperandSizes CudaDevice::operand_sizes(const GemmProblem& problem) const { return sizes_of(problem); }
+OperandSizes CudaDevice::operand_sizes(const GemmProblem& problem) const {
+  return sizes_of(problem);
+}
 
 Result<void> CudaDevice::fill(View target, DType dtype, DataKind kind, std::uint64_t seed) {
   return guarded("fill", [&]() -> Result<void> {
@@ -92,8 +95,8 @@ Result<void> CudaDevice::fill(View target, DType dtype, DataKind kind, std::uint
     if (!element) return error_text(fmt::format("no {} data on NVIDIA GPUs", dtype_name(dtype)));
     const int bits = dtype_info(dtype).bits;
     if (bits > 8 && target.bytes % (bits / 8) != 0)
-      return error_text(fmt::format("fill: {} bytes are not whole {} elements", target.bytes,
-                                    dtype_name(dtype)));
+      return error_text(
+          fmt::format("fill: {} bytes are not whole {} elements", target.bytes, dtype_name(dtype)));
     GEMMPEAK_TRY(check_view("fill", target, target.bytes, bits > 8 ? bits / 8 : 1));
     if (target.bytes == 0) return {};
     void* const out = address_of(target);
@@ -101,9 +104,10 @@ Result<void> CudaDevice::fill(View target, DType dtype, DataKind kind, std::uint
       GEMMPEAK_CUDA(*core_, cudaMemsetAsync(out, 0, static_cast<std::size_t>(target.bytes),
                                             core_->service()));
     else
-      GEMMPEAK_CUDA(*core_, launch_fill(out, target.bytes / (bits > 8 ? bits / 8 : 1) * (bits < 8 ? 2 : 1),
-                                        *element, static_cast<FillKind>(kind), seed, core_->units(),
-                                        core_->service()));
+      GEMMPEAK_CUDA(
+          *core_,
+          launch_fill(out, target.bytes / (bits > 8 ? bits / 8 : 1) * (bits < 8 ? 2 : 1), *element,
+                      static_cast<FillKind>(kind), seed, core_->units(), core_->service()));
     return core_->finish();
   });
 }
@@ -114,9 +118,9 @@ Result<void> CudaDevice::fill_unit_scales(View target, DType dtype) {
     GEMMPEAK_TRY(core_->quiesce());
     GEMMPEAK_TRY(check_view("scales", target, target.bytes));
     if (target.bytes == 0) return {};
-    GEMMPEAK_CUDA(*core_, cudaMemsetAsync(address_of(target),
-                                          dtype == DType::nvfp4 ? kOneE4m3 : kOneE8m0,
-                                          static_cast<std::size_t>(target.bytes), core_->service()));
+    GEMMPEAK_CUDA(*core_,
+                  cudaMemsetAsync(address_of(target), dtype == DType::nvfp4 ? kOneE4m3 : kOneE8m0,
+                                  static_cast<std::size_t>(target.bytes), core_->service()));
     return core_->finish();
   });
 }
@@ -144,7 +148,8 @@ Result<VerifyCounts> CudaDevice::verify(const GemmProblem& problem, const Operan
                                         std::span<const std::int64_t> rows,
                                         std::span<const std::int64_t> cols,
                                         const Tolerance& tolerance) {
-  return guarded("verify", [&] { return verify_on(*core_, problem, operands, rows, cols, tolerance); });
+  return guarded("verify",
+                 [&] { return verify_on(*core_, problem, operands, rows, cols, tolerance); });
 }
 
 Result<std::int64_t> CudaDevice::count_bytes_equal(View c, DType dtype, std::int64_t elements,
@@ -157,8 +162,8 @@ Result<std::int64_t> CudaDevice::count_bytes_equal(View c, DType dtype, std::int
     GEMMPEAK_TRY(core_->quiesce());
     auto* total = static_cast<unsigned long long*>(core_->scratch());
     GEMMPEAK_CUDA(*core_, cudaMemsetAsync(total, 0, sizeof *total, core_->service()));
-    GEMMPEAK_CUDA(*core_, launch_count(address_of(c), elements, bits / 8, value, total, core_->units(),
-                                       core_->service()));
+    GEMMPEAK_CUDA(*core_, launch_count(address_of(c), elements, bits / 8, value, total,
+                                       core_->units(), core_->service()));
     unsigned long long found = 0;
     GEMMPEAK_CUDA(*core_, cudaMemcpyAsync(&found, total, sizeof found, cudaMemcpyDeviceToHost,
                                           core_->service()));

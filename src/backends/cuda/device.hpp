@@ -1,6 +1,6 @@
-// CudaDevice: one NVIDIA GPU behind the Device interface. Made by module.cpp. It refuses to overlap its
-// own services (fill, verify, count) with queued products: they wait for the device to be idle, and the
-// products of one device share one workspace, so they belong on one stream at a time.
+// CudaDevice: one NVIDIA GPU behind the Device interface. Made by module.cpp. It refuses to overlap
+// its own services (fill, verify, count) with queued products: they wait for the device to be idle,
+// and the products of one device share one workspace, so they belong on one stream at a time.
 #pragma once
 
 #include <memory>

@@ -18,8 +18,8 @@ std::string cuda_version(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ...": the first word that looks like a
-// driver version. Empty where the file is not there (containers may hide it).
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ...": the first word that looks like
+// a driver version. Empty where the file is not there (containers may hide it).
 std::string kernel_driver_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string word;
@@ -37,25 +37,32 @@ Error no_devices(cudaError_t code) {
   std::string text;
   switch (code) {
     case cudaErrorNoDevice:
-      text = "no NVIDIA GPU is visible; check that one is installed and that CUDA_VISIBLE_DEVICES does "
-             "not hide it";
+      text =
+          "no NVIDIA GPU is visible; check that one is installed and that CUDA_VISIBLE_DEVICES "
+          "does "
+          "not hide it";
       break;
     case cudaErrorInsufficientDriver:
       text = driver == 0
                  ? "no NVIDIA driver; install one (libcuda.so.1 was not found)"
-                 : fmt::format("the NVIDIA driver supports CUDA {} and this build needs {}; install a "
-                               "newer driver or build with an older toolkit",
-                               cuda_version(driver), cuda_version(CUDART_VERSION));
+                 : fmt::format(
+                       "the NVIDIA driver supports CUDA {} and this build needs {}; install a "
+                       "newer driver or build with an older toolkit",
+                       cuda_version(driver), cuda_version(CUDART_VERSION));
       break;
     case cudaErrorStubLibrary:
-      text = "the CUDA library found is the toolkit's stub; take its stubs folder off LD_LIBRARY_PATH "
-             "and install an NVIDIA driver";
+      text =
+          "the CUDA library found is the toolkit's stub; take its stubs folder off LD_LIBRARY_PATH "
+          "and install an NVIDIA driver";
       break;
     case cudaErrorSystemNotReady:
-      text = "the NVIDIA system is not ready; start nvidia-fabricmanager (NVSwitch systems need it)";
+      text =
+          "the NVIDIA system is not ready; start nvidia-fabricmanager (NVSwitch systems need it)";
       break;
     case cudaErrorSystemDriverMismatch:
-      text = "the NVIDIA kernel module and libcuda.so differ in version; reboot after the driver update";
+      text =
+          "the NVIDIA kernel module and libcuda.so differ in version; reboot after the driver "
+          "update";
       break;
     default:
       text = fmt::format("{} ({}); see what nvidia-smi says", cudaGetErrorString(code),
@@ -95,10 +102,12 @@ std::map<std::string, std::string> library_versions() {
   std::map<std::string, std::string> versions;
   int number = 0;
   if (cudaDriverGetVersion(&number) == cudaSuccess) versions["cuda driver"] = cuda_version(number);
-  if (cudaRuntimeGetVersion(&number) == cudaSuccess) versions["cuda runtime"] = cuda_version(number);
+  if (cudaRuntimeGetVersion(&number) == cudaSuccess)
+    versions["cuda runtime"] = cuda_version(number);
   const std::size_t lt = cublasLtGetVersion();  // 130100: major * 10000 + minor * 100 + patch
   versions["cublasLt"] = fmt::format("{}.{}.{}", lt / 10000, lt / 100 % 100, lt % 100);
-  if (const std::string driver = kernel_driver_version(); !driver.empty()) versions["driver"] = driver;
+  if (const std::string driver = kernel_driver_version(); !driver.empty())
+    versions["driver"] = driver;
   return versions;
 }
 
@@ -122,8 +131,8 @@ Result<InventoryRow> describe(int ordinal) {
   info.units = properties.multiProcessorCount;
   info.tile = kTile;
   // mamf-finder checked its wave geometry on H200 and B200, whole devices.
-  info.geometry_validated = !mig && properties.minor == 0 &&
-                            (properties.major == 9 || properties.major == 10);
+  info.geometry_validated =
+      !mig && properties.minor == 0 && (properties.major == 9 || properties.major == 10);
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   info.llc_bytes = properties.l2CacheSize;
   int khz = 0;
@@ -146,7 +155,8 @@ Result<InventoryRow> describe(int ordinal) {
 
 Result<std::vector<InventoryRow>> inventory() {
   int count = 0;
-  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess) return no_devices(code);
+  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess)
+    return no_devices(code);
   if (count == 0) return no_devices(cudaErrorNoDevice);
   std::vector<InventoryRow> rows;
   for (int i = 0; i < count; ++i) {

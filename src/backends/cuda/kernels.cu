@@ -15,8 +15,8 @@ constexpr int kBlocksPerUnit = 16;
 
 int grid_for(std::int64_t items, int units) {
   const std::int64_t wanted = (items + kThreads - 1) / kThreads;
-  return static_cast<int>(
-      std::max<std::int64_t>(1, std::min<std::int64_t>(wanted, std::int64_t{units} * kBlocksPerUnit)));
+  return static_cast<int>(std::max<std::int64_t>(
+      1, std::min<std::int64_t>(wanted, std::int64_t{units} * kBlocksPerUnit)));
 }
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) on a counter: any element's bits
@@ -91,12 +91,12 @@ __device__ void store(void* out, std::int64_t i, Element element, FillKind kind,
       static_cast<std::int32_t*>(out)[i] = static_cast<std::int32_t>(integer_value(x, kind));
       return;
     case Element::e4m3:
-      static_cast<std::uint8_t*>(out)[i] = __nv_cvt_float_to_fp8(
-          static_cast<float>(lift(x, 0x1p-6)), __NV_SATFINITE, __NV_E4M3);
+      static_cast<std::uint8_t*>(out)[i] =
+          __nv_cvt_float_to_fp8(static_cast<float>(lift(x, 0x1p-6)), __NV_SATFINITE, __NV_E4M3);
       return;
     case Element::e5m2:
-      static_cast<std::uint8_t*>(out)[i] = __nv_cvt_float_to_fp8(
-          static_cast<float>(lift(x, 0x1p-14)), __NV_SATFINITE, __NV_E5M2);
+      static_cast<std::uint8_t*>(out)[i] =
+          __nv_cvt_float_to_fp8(static_cast<float>(lift(x, 0x1p-14)), __NV_SATFINITE, __NV_E5M2);
       return;
     case Element::e2m1:
       return;  // bytes, see fill_bytes
@@ -136,7 +136,7 @@ cudaError_t count_as(const void* data, std::int64_t count, std::uint8_t value,
                      unsigned long long* total, int units, cudaStream_t stream) {
   const Word wanted = static_cast<Word>(0x0101010101010101ull * value);
   count_words<Word><<<grid_for(count, units), kThreads, 0, stream>>>(static_cast<const Word*>(data),
-                                                                    count, wanted, total);
+                                                                     count, wanted, total);
   return cudaGetLastError();
 }
 
@@ -179,7 +179,7 @@ cudaError_t launch_fill(void* out, std::int64_t count, Element element, FillKind
   if (count <= 0) return cudaSuccess;
   if (element == Element::e2m1)
     fill_bytes<<<grid_for(count / 2, units), kThreads, 0, stream>>>(static_cast<std::uint8_t*>(out),
-                                                                   count / 2, seed);
+                                                                    count / 2, seed);
   else
     fill_elements<<<grid_for(count, units), kThreads, 0, stream>>>(out, count, element, kind, seed);
   return cudaGetLastError();

@@ -1,7 +1,7 @@
-// The backend's own device code: fill, byte count, clock stamps and the float64 verification. Used by
-// core.cpp, device.cpp and stream.cpp. It refuses to allocate or to wait: every call queues one kernel
-// on `stream` and returns what the launch returned. Plain structs only, so that nvcc sees no more of
-// the project than this header.
+// The backend's own device code: fill, byte count, clock stamps and the float64 verification. Used
+// by core.cpp, device.cpp and stream.cpp. It refuses to allocate or to wait: every call queues one
+// kernel on `stream` and returns what the launch returned. Plain structs only, so that nvcc sees no
+// more of the project than this header.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -80,13 +80,14 @@ inline constexpr int kVerifyTile = 64;  // rows and columns of C one block does 
 cudaError_t launch_verify(const VerifyArguments& arguments, VerifyPartial* partials, int blocks,
                           cudaStream_t stream);
 
-// Position of the scale of (row, block of K) in cuBLASLt's layout: tiles of 128 rows x 4 blocks, 512
-// bytes each, inside a tile (row % 32) * 16 + (row / 32 % 4) * 4 + block % 4. Source: cuBLAS
+// Position of the scale of (row, block of K) in cuBLASLt's layout: tiles of 128 rows x 4 blocks,
+// 512 bytes each, inside a tile (row % 32) * 16 + (row / 32 % 4) * 4 + block % 4. Source: cuBLAS
 // documentation, "1D block scaling factors layout".
 #ifdef __CUDACC__
 __host__ __device__
 #endif
-inline std::int64_t scale_position(std::int64_t row, std::int64_t block, std::int64_t blocks) {
+    inline std::int64_t
+    scale_position(std::int64_t row, std::int64_t block, std::int64_t blocks) {
   const std::int64_t tile = (row / 128) * ((blocks + 3) / 4) + block / 4;
   return tile * 512 + (row % 32) * 16 + (row % 128) / 32 * 4 + block % 4;
 }

@@ -50,7 +50,8 @@ class CudaBackend final : public Backend {
 GEMMPEAK_EXPORT int gemmpeak_backend_abi() { return gemmpeak::kBackendAbi; }
 
 // Null only where the host has no memory left. The caller owns the result.
-GEMMPEAK_EXPORT gemmpeak::Backend* gemmpeak_backend_entry(const gemmpeak::BackendSettings& settings) {
+GEMMPEAK_EXPORT gemmpeak::Backend* gemmpeak_backend_entry(
+    const gemmpeak::BackendSettings& settings) {
   try {
     return new gemmpeak::cuda::CudaBackend(settings);
   } catch (const std::exception&) {

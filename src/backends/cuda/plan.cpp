@@ -17,19 +17,28 @@ constexpr std::uintptr_t kAlignment = 16;
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
-    case DType::bfloat16: return CUDA_R_16BF;
-    case DType::float16: return CUDA_R_16F;
+    case DType::bfloat16:
+      return CUDA_R_16BF;
+    case DType::float16:
+      return CUDA_R_16F;
     case DType::float32:
-    case DType::tf32: return CUDA_R_32F;
-    case DType::float64: return CUDA_R_64F;
-    case DType::int8: return CUDA_R_8I;
-    case DType::int32: return CUDA_R_32I;
-    case DType::float8_e5m2: return CUDA_R_8F_E5M2;
+    case DType::tf32:
+      return CUDA_R_32F;
+    case DType::float64:
+      return CUDA_R_64F;
+    case DType::int8:
+      return CUDA_R_8I;
+    case DType::int32:
+      return CUDA_R_32I;
+    case DType::float8_e5m2:
+      return CUDA_R_8F_E5M2;
     case DType::mxfp4:
-    case DType::nvfp4: return CUDA_R_4F_E2M1;
+    case DType::nvfp4:
+      return CUDA_R_4F_E2M1;
     case DType::float8_e4m3fn:
     case DType::float8_e4m3fnuz:
-    case DType::mxfp8: return CUDA_R_8F_E4M3;
+    case DType::mxfp8:
+      return CUDA_R_8F_E4M3;
   }
   return CUDA_R_32F;
 }
@@ -40,10 +49,14 @@ struct Arithmetic {
 };
 Arithmetic arithmetic_of(DType dtype) {
   switch (dtype) {
-    case DType::tf32: return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
-    case DType::float64: return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
-    case DType::int8: return {CUBLAS_COMPUTE_32I, CUDA_R_32I};
-    default: return {CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case DType::tf32:
+      return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    case DType::float64:
+      return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    case DType::int8:
+      return {CUBLAS_COMPUTE_32I, CUDA_R_32I};
+    default:
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F};
   }
 }
 
@@ -62,7 +75,8 @@ std::int64_t bytes_or_huge(DType dtype, std::int64_t rows, std::int64_t cols) {
 }
 
 template <class T>
-T algorithm_value(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+T algorithm_value(const cublasLtMatmulAlgo_t& algo,
+                  cublasLtMatmulAlgoConfigAttributes_t attribute) {
   T value{};
   std::size_t written = 0;
   if (cublasLtMatmulAlgoConfigGetAttribute(&algo, attribute, &value, sizeof value, &written) !=
@@ -72,21 +86,20 @@ T algorithm_value(const cublasLtMatmulAlgo_t& algo, cublasLtMatmulAlgoConfigAttr
 }
 
 std::string algorithm_name(const cublasLtMatmulAlgo_t& algo) {
-  return fmt::format(
-      "id{} tile{} stages{} splitk{} red{} swz{} custom{} inner{} cluster{}",
-      algorithm_value<std::int32_t>(algo, CUBLASLT_ALGO_CONFIG_ID),
-      algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID),
-      algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID),
-      algorithm_value<std::int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
-      algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME),
-      algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
-      algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION),
-      algorithm_value<std::uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID),
-      algorithm_value<std::uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+  return fmt::format("id{} tile{} stages{} splitk{} red{} swz{} custom{} inner{} cluster{}",
+                     algorithm_value<std::int32_t>(algo, CUBLASLT_ALGO_CONFIG_ID),
+                     algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_TILE_ID),
+                     algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+                     algorithm_value<std::int32_t>(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
+                     algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME),
+                     algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
+                     algorithm_value<std::uint32_t>(algo, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION),
+                     algorithm_value<std::uint16_t>(algo, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID),
+                     algorithm_value<std::uint16_t>(algo, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
 }
 
-// Second guard beside the environment's: the algorithm itself says what it multiplies. Nothing where
-// it is what the dtype's name promises, or where the library does not say.
+// Second guard beside the environment's: the algorithm itself says what it multiplies. Nothing
+// where it is what the dtype's name promises, or where the library does not say.
 std::optional<std::string> foreign_arithmetic(const cublasLtMatmulAlgo_t& algo, DType dtype) {
   std::uint64_t wanted = 0;
   if (dtype == DType::float32) wanted = CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
@@ -116,7 +129,8 @@ OperandSizes sizes_of(const GemmProblem& problem) {
   return sizes;
 }
 
-Result<void> Plan::set(cublasLtMatmulDescAttributes_t attribute, const void* value, std::size_t size) {
+Result<void> Plan::set(cublasLtMatmulDescAttributes_t attribute, const void* value,
+                       std::size_t size) {
   const cublasStatus_t status =
       cublasLtMatmulDescSetAttribute(description_.get(), attribute, value, size);
   if (status == CUBLAS_STATUS_SUCCESS) return {};
@@ -130,7 +144,8 @@ Result<void> Plan::describe() {
   if (auto s = cublasLtMatmulDescCreate(description_.out(), arithmetic.compute, arithmetic.scale);
       s != CUBLAS_STATUS_SUCCESS)
     return core_->fail("cublasLtMatmulDescCreate", s);
-  // Letters for A then B; the library's own A is our B. Stored row-major N x K it is its K x N: 'T'.
+  // Letters for A then B; the library's own A is our B. Stored row-major N x K it is its K x N:
+  // 'T'.
   const bool a_is_k_contiguous = problem_.layout == Layout::tn || problem_.layout == Layout::tt;
   const bool b_is_k_contiguous = problem_.layout == Layout::tn || problem_.layout == Layout::nn;
   const cublasOperation_t left_op = b_is_k_contiguous ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -157,9 +172,18 @@ Result<void> Plan::describe() {
     if (status != CUBLAS_STATUS_SUCCESS) return core_->fail("cublasLtMatrixLayoutCreate", status);
   }
   switch (arithmetic.scale) {
-    case CUDA_R_64F: alpha_.f64 = 1.0; beta_.f64 = 0.0; break;
-    case CUDA_R_32I: alpha_.i32 = 1; beta_.i32 = 0; break;
-    default: alpha_.f32 = 1.0f; beta_.f32 = 0.0f; break;
+    case CUDA_R_64F:
+      alpha_.f64 = 1.0;
+      beta_.f64 = 0.0;
+      break;
+    case CUDA_R_32I:
+      alpha_.i32 = 1;
+      beta_.i32 = 0;
+      break;
+    default:
+      alpha_.f32 = 1.0f;
+      beta_.f32 = 0.0f;
+      break;
   }
   return describe_scales();
 }
@@ -184,12 +208,12 @@ Result<void> Plan::describe_scales() {
 }
 
 Error Plan::no_algorithm(cublasStatus_t status, std::int64_t max_workspace_bytes) const {
-  return core_->fail("cublasLtMatmulAlgoGetHeuristic", status,
-                     fmt::format("cuBLASLt has no algorithm for {} {} ({}, {} output) within {} bytes "
-                                 "of workspace",
-                                 dtype_name(problem_.dtype), problem_.shape.str(),
-                                 layout_name(problem_.layout), dtype_name(problem_.output),
-                                 max_workspace_bytes));
+  return core_->fail(
+      "cublasLtMatmulAlgoGetHeuristic", status,
+      fmt::format("cuBLASLt has no algorithm for {} {} ({}, {} output) within {} bytes "
+                  "of workspace",
+                  dtype_name(problem_.dtype), problem_.shape.str(), layout_name(problem_.layout),
+                  dtype_name(problem_.output), max_workspace_bytes));
 }
 
 Result<std::vector<Plan::Suggestion>> Plan::suggest(int wanted, std::int64_t max_workspace_bytes) {
@@ -197,7 +221,8 @@ Result<std::vector<Plan::Suggestion>> Plan::suggest(int wanted, std::int64_t max
   if (auto s = cublasLtMatmulPreferenceCreate(preference.out()); s != CUBLAS_STATUS_SUCCESS)
     return core_->fail("cublasLtMatmulPreferenceCreate", s);
   // Alignments stay at the library's default of 256 bytes: what cudaMalloc gives, and PyTorch's.
-  const std::uint64_t workspace = static_cast<std::uint64_t>(std::max<std::int64_t>(0, max_workspace_bytes));
+  const std::uint64_t workspace =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, max_workspace_bytes));
   if (auto s = cublasLtMatmulPreferenceSetAttribute(
           preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
       s != CUBLAS_STATUS_SUCCESS)
@@ -244,10 +269,10 @@ Result<std::unique_ptr<GemmPlan>> Plan::make(std::shared_ptr<Core> core, const G
                                   found->size(), dtype_name(problem.dtype), problem.shape.str(),
                                   request.rank));
   GEMMPEAK_TRY(plan->choose((*found)[static_cast<std::size_t>(request.rank)], request.rank));
-  // To the request's limit at once: later plans must not allocate while products are queued.
-  if (plan->algorithm_.workspace_bytes > 0)
-    GEMMPEAK_TRY(core->grow_workspace(
-        std::max(request.max_workspace_bytes, plan->algorithm_.workspace_bytes)));
+  // To the request's limit at once, needed or not: later plans are made while products are queued,
+  // and must not allocate then.
+  GEMMPEAK_TRY(core->grow_workspace(
+      std::max(request.max_workspace_bytes, plan->algorithm_.workspace_bytes)));
   return std::unique_ptr<GemmPlan>(std::move(plan));
 }
 

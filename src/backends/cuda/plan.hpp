@@ -1,6 +1,6 @@
-// Plan: one product described to cuBLASLt once, with the algorithm its heuristic suggested at one rank.
-// Used by device.cpp (makes it) and stream.cpp (queues it). It refuses problems that the library or
-// the rules in capability.hpp do not take, each with one sentence.
+// Plan: one product described to cuBLASLt once, with the algorithm its heuristic suggested at one
+// rank. Used by device.cpp (makes it) and stream.cpp (queues it). It refuses problems that the
+// library or the rules in capability.hpp do not take, each with one sentence.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class Plan final : public GemmPlan {
                                                 const GemmProblem& problem,
                                                 const PlanRequest& request);
   // How many ranks make() accepts.
-  static Result<int> count(Core& core, const GemmProblem& problem, std::int64_t max_workspace_bytes);
+  static Result<int> count(Core& core, const GemmProblem& problem,
+                           std::int64_t max_workspace_bytes);
 
   const GemmProblem& problem() const override { return problem_; }
   const Algorithm& algorithm() const override { return algorithm_; }

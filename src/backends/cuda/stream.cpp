@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/clock.hpp"
 #include "backends/cuda/plan.hpp"
 #include "backends/cuda/views.hpp"
 
@@ -45,15 +46,15 @@ Result<void> CudaStream::reserve(int marks, int stamps) {
 Result<void> CudaStream::reserve_stamps(int stamps) {
   if (stamps <= static_cast<int>(stamp_placed_.size())) return {};
   GEMMPEAK_TRY(synchronize());  // the old records may be in use
-  const std::int64_t bytes = std::int64_t{stamps} * stamp_blocks_ *
-                             static_cast<std::int64_t>(sizeof(StampRecord));
+  const std::int64_t bytes =
+      std::int64_t{stamps} * stamp_blocks_ * static_cast<std::int64_t>(sizeof(StampRecord));
   auto memory = device_memory(*core_, bytes);
   if (!memory) return memory.error();
   stamps_ = std::move(*memory);
   stamp_placed_.assign(static_cast<std::size_t>(stamps), false);
   // Once now, so that loading the kernel does not fall into somebody's timed window.
-  GEMMPEAK_CUDA(*core_, launch_stamp(static_cast<StampRecord*>(stamps_.get()), stamp_blocks_,
-                                     stream_.get()));
+  GEMMPEAK_CUDA(
+      *core_, launch_stamp(static_cast<StampRecord*>(stamps_.get()), stamp_blocks_, stream_.get()));
   return synchronize();
 }
 
@@ -90,7 +91,8 @@ Result<void> CudaStream::enqueue_mark(Mark mark) {
   GEMMPEAK_TRY(core_->enter());
   if (mark < 0 || mark >= static_cast<int>(events_.size()))
     return error_text(fmt::format("mark {} was not reserved", mark));
-  GEMMPEAK_CUDA(*core_, cudaEventRecord(events_[static_cast<std::size_t>(mark)].get(), stream_.get()));
+  GEMMPEAK_CUDA(*core_,
+                cudaEventRecord(events_[static_cast<std::size_t>(mark)].get(), stream_.get()));
   event_placed_[static_cast<std::size_t>(mark)] = true;
   return {};
 }
@@ -153,7 +155,8 @@ Result<std::vector<StampRecord>> CudaStream::read_stamp(int stamp) {
       !stamp_placed_[static_cast<std::size_t>(stamp)])
     return error_text(fmt::format("stamp {} was never placed in the queue", stamp));
   std::vector<StampRecord> records(static_cast<std::size_t>(stamp_blocks_));
-  const auto* from = static_cast<const StampRecord*>(stamps_.get()) + std::int64_t{stamp} * stamp_blocks_;
+  const auto* from =
+      static_cast<const StampRecord*>(stamps_.get()) + std::int64_t{stamp} * stamp_blocks_;
   // On the service stream: work queued behind the stamp need not end first.
   GEMMPEAK_CUDA(*core_, cudaMemcpyAsync(records.data(), from, records.size() * sizeof(StampRecord),
                                         cudaMemcpyDeviceToHost, core_->service()));
@@ -164,7 +167,8 @@ Result<std::vector<StampRecord>> CudaStream::read_stamp(int stamp) {
 Result<DeviceClock> CudaStream::clock_between(int from, int to) {
   return guarded("clock_between", [&]() -> Result<DeviceClock> {
     GEMMPEAK_TRY(core_->enter());
-    if (core_->timer_step_ns() == 0) return error_text("this device has no usable timer for stamps");
+    if (core_->timer_step_ns() == 0)
+      return error_text("this device has no usable timer for stamps");
     auto first = read_stamp(from);
     if (!first) return first.error();
     auto last = read_stamp(to);

@@ -1,6 +1,6 @@
 // CudaStream: one non-blocking CUDA stream with its events (marks) and clock stamps. Made by
-// device.cpp. It refuses marks and stamps beyond what reserve() was given, and waiting for ones that
-// were never placed.
+// device.cpp. It refuses marks and stamps beyond what reserve() was given, and waiting for ones
+// that were never placed.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,5 @@ class CudaStream final : public Stream {
   std::vector<bool> stamp_placed_;
   int stamp_blocks_ = 0;
 };
-
-// Mean clock between two looks at the same multiprocessors: the median over those in both of cycles by
-// timer. Its error is one timer step at each end.
-DeviceClock clock_from(const std::vector<StampRecord>& from, const std::vector<StampRecord>& to,
-                       std::uint64_t timer_step_ns);
 
 }  // namespace gemmpeak::cuda

@@ -13,7 +13,8 @@ namespace {
 // Enough blocks to keep every multiprocessor busy; each block walks over the tiles.
 constexpr std::int64_t kBlocksPerUnit = 4;
 
-Result<void> check_indices(const char* name, std::span<const std::int64_t> indices, std::int64_t limit) {
+Result<void> check_indices(const char* name, std::span<const std::int64_t> indices,
+                           std::int64_t limit) {
   for (const std::int64_t i : indices)
     if (i < 0 || i >= limit)
       return error_text(fmt::format("verify: {} {} is outside 0..{}", name, i, limit - 1));
@@ -62,19 +63,29 @@ VerifyCounts add_up(const std::vector<VerifyPartial>& partials) {
 
 std::optional<Element> element_of(DType dtype) {
   switch (dtype) {
-    case DType::bfloat16: return Element::bf16;
-    case DType::float16: return Element::f16;
+    case DType::bfloat16:
+      return Element::bf16;
+    case DType::float16:
+      return Element::f16;
     case DType::float32:
-    case DType::tf32: return Element::f32;
-    case DType::float64: return Element::f64;
-    case DType::int8: return Element::i8;
-    case DType::int32: return Element::i32;
+    case DType::tf32:
+      return Element::f32;
+    case DType::float64:
+      return Element::f64;
+    case DType::int8:
+      return Element::i8;
+    case DType::int32:
+      return Element::i32;
     case DType::float8_e4m3fn:
-    case DType::mxfp8: return Element::e4m3;
-    case DType::float8_e5m2: return Element::e5m2;
+    case DType::mxfp8:
+      return Element::e4m3;
+    case DType::float8_e5m2:
+      return Element::e5m2;
     case DType::mxfp4:
-    case DType::nvfp4: return Element::e2m1;
-    case DType::float8_e4m3fnuz: return std::nullopt;
+    case DType::nvfp4:
+      return Element::e2m1;
+    case DType::float8_e4m3fnuz:
+      return std::nullopt;
   }
   return std::nullopt;
 }

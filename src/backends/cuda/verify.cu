@@ -8,8 +8,8 @@ namespace gemmpeak::cuda {
 namespace {
 
 constexpr int kTile = kVerifyTile;
-constexpr int kDepth = 32;      // K elements staged at a time
-constexpr int kSide = 16;       // threads per side of a block
+constexpr int kDepth = 32;  // K elements staged at a time
+constexpr int kSide = 16;   // threads per side of a block
 constexpr int kPerThread = kTile / kSide;
 constexpr int kThreads = kSide * kSide;
 
@@ -67,8 +67,9 @@ __device__ double operand_value(const VerifyOperand& o, std::int64_t i, std::int
 }
 
 // Stages kDepth x kTile values; neighbouring threads read neighbouring K.
-__device__ void stage(double (*into)[kTile + 1], const VerifyOperand& o, const std::int64_t* indices,
-                      std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t k_size) {
+__device__ void stage(double (*into)[kTile + 1], const VerifyOperand& o,
+                      const std::int64_t* indices, std::int64_t first, std::int64_t count,
+                      std::int64_t k0, std::int64_t k_size) {
   for (int item = threadIdx.x; item < kTile * kDepth; item += kThreads) {
     const int k = item % kDepth;
     const int i = item / kDepth;

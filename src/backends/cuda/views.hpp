@@ -1,6 +1,6 @@
-// Views of device memory: their addresses, and checks that they hold what a call needs. Used by plan,
-// stream and device. Header only; it refuses views that are empty, too small, out of their buffer or
-// not aligned, because the device itself would answer with a poisoned context.
+// Views of device memory: their addresses, and checks that they hold what a call needs. Used by
+// plan, stream and device. Header only; it refuses views that are empty, too small, out of their
+// buffer or not aligned, because the device itself would answer with a poisoned context.
 #pragma once
 
 #include <string>
