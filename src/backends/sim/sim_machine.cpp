@@ -20,7 +20,11 @@ constexpr double kHistory_s = 40.0;
 Machine::Machine(const SimSpec& spec)
     : spec_(spec),
       clock_mhz_(spec.boost_mhz),
-      temperature_c_(spec.ambient_c + spec.resistance_c_per_w * (spec.idle_w + spec.leakage_w)) {}
+      temperature_c_(spec.ambient_c + spec.resistance_c_per_w * (spec.idle_w + spec.leakage_w)) {
+  // The device has been idle for a second when the program meets it, so that sensors have a past.
+  host_s_ = 1.0;
+  idle_until(host_s_);
+}
 
 void Machine::step(double dt, const Activity& activity) {
   const double leakage =

@@ -17,7 +17,7 @@ SimSpec named(const std::string& name, const std::string& title, int units, doub
   spec.info.units = units;
   spec.info.tile = TileHint{128, 256};
   spec.info.rated_clock_mhz = boost_mhz;
-  spec.info.versions["simulation"] = "1";
+  spec.info.versions.emplace("simulation", "1");
   spec.boost_mhz = boost_mhz;
   return spec;
 }

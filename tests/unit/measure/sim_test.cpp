@@ -53,8 +53,8 @@ TEST(SimDevice, MemoryIsCountedAndGivenBack) {
 
 TEST(SimDevice, QueueRunsAheadOfTheHost) {
   auto device = make_sim_device(*sim_spec("h200"));
-  auto stream = std::move(*device->make_stream());
-  auto buffer = std::move(*device->allocate(4LL << 30));
+  auto stream = device->make_stream().value();
+  auto buffer = device->allocate(4LL << 30).value();
   ASSERT_TRUE(stream->reserve(2, 0).ok());
   const double begin_s = device->now_s();
   ASSERT_TRUE(stream->enqueue_mark(0).ok());
