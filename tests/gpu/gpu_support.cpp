@@ -36,10 +36,13 @@ std::string load(const std::string& module_path) {
   w.module.emplace(std::move(*module));
   w.entry = *entry;
   w.backend.reset(w.entry(BackendSettings{}));
-  if (!w.backend) return "the module gave no backend";
-  auto devices = w.backend->list();
+  return w.backend ? "" : "the module gave no backend";
+}
+
+std::string no_device() {
+  auto devices = backend().list();
   if (!devices) return devices.error().message();
-  return devices->empty() ? "no device" : "";
+  return devices->empty() ? "the list is empty" : "";
 }
 
 Backend& backend() { return *world().backend; }

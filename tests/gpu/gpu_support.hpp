@@ -13,8 +13,10 @@
 
 namespace gemmpeak::gpu_test {
 
-// Loads the module; an empty string, or why there is nothing to test.
+// Loads the module: empty, or why it failed, which is a failure of the test.
 std::string load(const std::string& module_path);
+// Empty, or why there is no device to test.
+std::string no_device();
 Backend& backend();
 // A backend of the same module that was told of these variables.
 std::unique_ptr<Backend> backend_with(const BackendSettings& settings);

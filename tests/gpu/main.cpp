@@ -13,6 +13,10 @@ int main(int argc, char** argv) {
     if (const std::string argument = argv[i]; argument.rfind("--module=", 0) == 0)
       module = argument.substr(9);
   if (const std::string why = gemmpeak::gpu_test::load(module); !why.empty()) {
+    std::fprintf(stderr, "the module does not load: %s\n", why.c_str());
+    return 1;
+  }
+  if (const std::string why = gemmpeak::gpu_test::no_device(); !why.empty()) {
     std::printf("not run: no CUDA device (%s)\n", why.c_str());
     return 77;
   }
