@@ -1,5 +1,5 @@
-// The registry: finds backend modules, loads them, lists and opens devices. Used by app and tests. A
-// module that cannot load is kept with its reason and the fix; it never stops the others.
+// The registry: finds backend modules, loads them, lists and opens devices. Used by app and tests.
+// A module that cannot load is kept with its reason and the fix; it never stops the others.
 #pragma once
 
 #include <memory>
@@ -27,10 +27,16 @@ class Registry {
             const BackendSettings& settings, const std::string& fix);
   const std::vector<BackendSlot>& slots() const { return slots_; }
 
-  // "cuda:1", "cpu", "sim:h200": the named device. The error lists what there is.
+  // "cuda:1", "cpu", "sim:h200", "auto": the named device, which must not outlive the registry. The
+  // error lists what there is.
   Result<std::unique_ptr<Device>> open(const std::string& id) const;
   // Every device of every backend that loaded, in D0's order (cuda, ..., cpu, sim last).
   std::vector<DeviceInfo> devices() const;
+  // Backends that are not there or list no device, each with its reason and, where known, the fix.
+  // Asks every backend for its list, as devices() does.
+  std::vector<BackendSlot> problems() const;
+  // Devices and problems in one line, for errors.
+  std::string inventory() const;
   // `auto`: the first accelerator that is not simulated, else the CPU.
   Result<std::string> automatic() const;
 
