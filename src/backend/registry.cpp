@@ -92,11 +92,15 @@ std::vector<BackendSlot> Registry::problems() const {
   return out;
 }
 
-std::string Registry::inventory() const {
+std::string Registry::device_list() const {
   std::vector<std::string> ids;
   for (const DeviceInfo& device : devices()) ids.push_back(device.id);
-  std::string text = ids.empty() ? "there is no device" : "there are " + joined(ids);
-  if (ids.size() == 1) text = "there is only " + ids.front();
+  if (ids.empty()) return "there is no device";
+  return (ids.size() == 1 ? "there is only " : "there are ") + joined(ids);
+}
+
+std::string Registry::inventory() const {
+  std::string text = device_list();
   for (const BackendSlot& slot : problems())
     text += "; " + slot.name + ": " + with_fix(slot.problem, slot.fix);
   return text;
@@ -116,7 +120,7 @@ Result<std::unique_ptr<Device>> Registry::open(const std::string& id) const {
                       inventory());
   if (!slot->backend)
     return error_text("no device '" + id + "': " + with_fix(slot->problem, slot->fix) + "; " +
-                      inventory());
+                      device_list());
   auto device = slot->backend->open(id);
   if (!device) {
     Error error = device.error();

@@ -41,6 +41,8 @@ class Registry {
   Result<std::string> automatic() const;
 
  private:
+  std::string device_list() const;  // "there are cuda:0, cpu"
+
   std::vector<DynLib> libraries_;  // outlive the backends that came from them
   std::vector<BackendSlot> slots_;
 };

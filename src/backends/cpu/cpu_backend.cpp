@@ -44,6 +44,13 @@ bool has_vnni(const HostFacts& facts) {
   return false;
 }
 
+// The mask the process came with, also for a backend made while an open device has its caller
+// pinned.
+const std::vector<int>& original_cpus() {
+  static const std::vector<int> cpus = affinity_cpus();
+  return cpus;
+}
+
 void describe_threads(DeviceInfo& info, const HostFacts& facts, const std::vector<int>& cpus,
                       int requested) {
   std::string list;
@@ -113,7 +120,7 @@ std::vector<std::unique_ptr<Provider>> make_providers([[maybe_unused]] const std
 
 CpuBackend::CpuBackend(BackendSettings settings)
     : settings_(std::move(settings)),
-      facts_(read_host_facts("", affinity_cpus())),
+      facts_(read_host_facts("", original_cpus())),
       cpus_(choose_cpus(facts_, settings_.threads)),
       providers_(std::make_shared<const std::vector<std::unique_ptr<Provider>>>(
           make_providers("this CPU (" + architecture_of(facts_) + ")"))),
