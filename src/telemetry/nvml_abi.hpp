@@ -38,8 +38,8 @@ inline constexpr int kSignedLongLong = 4;
 inline constexpr int kSignedInt = 5;
 inline constexpr int kUnsignedShort = 6;
 
-// Field ids (NVML_FI_*). The thermal and power-brake counters moved when the power-smoothing fields
-// came before them: 251..253 up to the R580 drivers, 269..271 in the later headers.
+// Field ids (NVML_FI_*). The thermal and power-brake counters have two numberings: 251..253 in some
+// R580 headers, 269..271 in CUDA 13's (and on driver 580.159), where power smoothing has 251..268.
 inline constexpr unsigned kFieldPowerCapTime = 74;   // ns
 inline constexpr unsigned kFieldSyncBoostTime = 76;  // ns
 inline constexpr unsigned kFieldPowerInstant = 186;  // mW

@@ -147,7 +147,10 @@ class NvmlTelemetry : public Telemetry {
     if (out.power_w && instantaneous_) note_refresh(*out.power_w);
     if (light) return out;
     out.temperature_c = sample(temperature_);
-    out.energy_j = sample(energy_);
+    if (const double t_s = host_s(); energy_pacer_.due(t_s)) {
+      out.energy_j = sample(energy_);
+      if (out.energy_j) energy_pacer_.note(t_s, *out.energy_j);
+    }
     out.reasons = sample(reasons_);
     return out;
   }
@@ -336,13 +339,14 @@ class NvmlTelemetry : public Telemetry {
   InfoBoard board_;
   bool instantaneous_ = false;
 
-  std::mutex read_mutex_;  // the sensors' health and the refresh meter
+  std::mutex read_mutex_;  // the sensors' health and their timing
   Sensor<double> power_;
   Sensor<double> clock_;
   Sensor<double> temperature_;
   Sensor<double> energy_;
   Sensor<std::uint64_t> reasons_;
   RefreshMeter refresh_;
+  StepPacer energy_pacer_;
 
   std::mutex sibling_mutex_;
   std::optional<std::vector<NvmlNeighbour>> neighbours_;

@@ -67,4 +67,32 @@ class RefreshMeter {
   std::optional<double> result_;
 };
 
+// A counter that is dear to ask and steps rarely: NVML's energy counter takes 3 ms a call (inside
+// the driver) and steps every 100 ms, where every other sensor takes 2 us (H200, driver 580.159).
+// Asked again only shortly before the next step, it costs less than half, and the steps are still found on
+// time.
+class StepPacer {
+ public:
+  // Passed over of the 100 ms between two steps: late enough to save, early enough for a sampler of
+  // 20 ms to look once more before the step.
+  static constexpr double kPause_s = 0.07;
+  // A change counts as a step seen when it happens if the value was looked at so shortly before.
+  static constexpr double kFresh_s = 0.03;
+
+  bool due(double t_s) const { return !step_t_s_ || t_s - *step_t_s_ >= kPause_s; }
+  void note(double t_s, double value) {
+    const bool changed = last_t_s_ && value != last_value_;
+    const bool fresh = last_t_s_ && t_s - *last_t_s_ <= kFresh_s;
+    if (changed && fresh) step_t_s_ = t_s;
+    if (changed && !fresh) step_t_s_.reset();
+    last_t_s_ = t_s;
+    last_value_ = value;
+  }
+
+ private:
+  std::optional<double> last_t_s_;
+  double last_value_ = 0;
+  std::optional<double> step_t_s_;
+};
+
 }  // namespace gemmpeak

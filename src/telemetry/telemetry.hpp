@@ -42,7 +42,8 @@ class Telemetry {
  public:
   virtual ~Telemetry() = default;
   virtual const TelemetryInfo& info() const = 0;
-  // One reading now; t_s is left for the caller. `light`: power and clock only.
+  // One reading now; t_s is left for the caller. `light`: power and clock only. Energy may be left
+  // out of readings in which the counter cannot have stepped; power of a CPU where it is too early.
   virtual Reading read(bool light) = 0;
   // Power, clock: nothing if readable, else the reason. Run once at start (T2).
   virtual std::optional<std::string> problem() = 0;

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "nvml_script.hpp"
 #include "telemetry/nvml_inventory.hpp"
 #include "telemetry/nvml_library.hpp"
@@ -312,6 +316,27 @@ TEST(NvmlFailure, ThreeFailuresInARowAreTheEnd) {
   ASSERT_TRUE(telemetry);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(telemetry->read(false).temperature_c);
   EXPECT_THAT(telemetry->info().missing.at("temperature"), HasSubstr("Unknown Error"));
+}
+
+TEST(NvmlFailure, OneThreadMayReadWhileAnotherLooksAtTheInfo) {
+  const NvmlScript script(h200(kUuidA, kPciA) + "fail field:186 200 15\nfail Temperature 300 15\n");
+  auto telemetry = open_or_fail(cuda_request(kUuidA, kPciA));
+  ASSERT_TRUE(telemetry);
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    for (int i = 0; i < 400; ++i) (void)telemetry->read(false);
+    done = true;
+  });
+  std::size_t most = 0;
+  do {
+    const TelemetryInfo& info = telemetry->info();
+    most = std::max(most, info.missing.size());
+    EXPECT_EQ(info.backend, "nvml");
+    for (const auto& [name, why] : info.missing) EXPECT_FALSE(why.empty()) << name;
+  } while (!done);
+  reader.join();
+  EXPECT_EQ(telemetry->info().missing.size(), 2u);
+  EXPECT_LE(most, 2u);
 }
 
 // ---- throttling ----
