@@ -1,12 +1,10 @@
 // The reference's MSMF selection and lock-in, exactly: winner, its values, warnings, what was
 // passed over, what was re-measured and every line of the log. Meant differences and reasons:
 //  (a) where no saturated-clock anchor exists the reference crashes while wording a message; ours
-//  warns
-//      in its words (validated telemetry only) and selects.
+//      warns in its words (validated telemetry only) and selects.
 //  (d) a shape confirmed alone has the highest power by definition. Ours wants evidence: the power
-//  limit
-//      or the power-cap bit. With the bit the cases equal the reference's; without it a warning
-//      more.
+//      limit or the power-cap bit. At the limit the cases equal the reference's; without evidence
+//      there is a warning more.
 #include <fmt/format.h>
 
 #include "golden.hpp"
@@ -117,7 +115,7 @@ TEST(GoldenMsmf, SelectionAndLockInEqualTheReferencesWhereThatDoesNotCrash) {
     SCOPED_TRACE(golden::label(all[i], i));
     Case one = read_case(all[i]["in"]);
     const bool single = one.confirmed.size() == 1;
-    if (single) one.rules.power_capped.insert(one.confirmed[0].shape);  // (d)
+    if (single) one.rules.power_limit_w = one.confirmed[0].power_w;  // (d)
     std::vector<std::pair<GemmShape, int>> remeasured;
     const MsmfChoice choice = select(one, &remeasured);
     if (out.contains("crash")) {  // (a)

@@ -162,7 +162,8 @@ void follow(Recorded& run) {
   MsmfRules rules;
   rules.exclude = true;
   rules.confirm_reps = run.knobs.confirm_reps;
-  if (all.size() == 1) rules.power_capped.insert(all[0]);  // the reference's shape anchors itself
+  if (all.size() == 1)
+    rules.power_limit_w = confirmed[0].power_w;  // the reference's shape anchors itself
   const MsmfChoice msmf = select_msmf(confirmed, rules, run.knobs, [&](GemmShape shape, int reps) {
     return run.device.confirm(shape, reps);
   });

@@ -108,13 +108,12 @@ TEST(Msmf, WhereEveryShapeIsSuspectNoneIsExcludedAsSuch) {
 }
 
 TEST(Msmf, LastFallbackIsAllOfThem) {
-  // Every shape boosts and jitters: the anchor itself cannot, so it is lowered by its evidence
-  // alone.
+  // Every shape boosts and jitters, the one at the power limit that sets the clock included.
   Knobs knobs = no_lock();
   knobs.msmf_clock_ratio = 0.9;       // even the anchor's own clock is over the limit
-  knobs.msmf_sat_power_ratio = 1.01;  // and nothing is saturated, so that the capped bit anchors
+  knobs.msmf_sat_power_ratio = 1.01;  // and none is saturated: 700 W is not 1.01 x 700
   MsmfRules rules = validated();
-  rules.power_capped.insert(kAnchor.shape);
+  rules.power_limit_w = 690;
   const std::vector<Confirmed> set{one(1, 700, 700, 1400, 9), one(2, 720, 690, 1500, 9)};
   EXPECT_EQ(winner(select_msmf(set, rules, knobs, {})), 2);
 }
