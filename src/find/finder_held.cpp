@@ -105,7 +105,7 @@ Headline Finder::State::held_headline(const HeldSample& sample) const {
   const WindowFacts& window = sample.window;
   out.power_w = window.sensors.power_w;
   out.clock_mhz = window.sensors.clock_mean_mhz;
-  out.device_clock_mhz = window.device_clock_mhz;
+  if (window.device_clock_precise) out.device_clock_mhz = window.device_clock_mhz;
   out.temperature_c = window.sensors.temperature_c;
   out.reasons = window.sensors.reasons;
   out.duty = window.duty;

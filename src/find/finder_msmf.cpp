@@ -218,7 +218,8 @@ Headline Finder::State::msmf_headline(const search::Confirmed& confirmed) const 
   const auto collect = [&](const LoopSample& sample) {
     if (sample.shape != confirmed.shape || !sample.outcome.ok()) return;
     duty.push_back(sample.window.duty);
-    if (sample.window.device_clock_mhz) device_clock.push_back(*sample.window.device_clock_mhz);
+    if (sample.window.device_clock_mhz && sample.window.device_clock_precise)
+      device_clock.push_back(*sample.window.device_clock_mhz);
     if (sample.window.sensors.temperature_c)
       out.temperature_c = sample.window.sensors.temperature_c;
     if (sample.window.sensors.reasons) {

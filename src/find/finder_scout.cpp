@@ -7,6 +7,11 @@
 #include "find/recorded.hpp"
 
 namespace gemmpeak {
+namespace {
+
+constexpr std::size_t kScoutsPerSync = 64;  // about one a second on a fast GPU
+
+}  // namespace
 
 // Arenas for the largest shape at once, where it fits; otherwise they grow between loops.
 void Finder::State::reserve() {
@@ -82,8 +87,12 @@ void Finder::State::scout_batch(const std::string& phase, const std::vector<Gemm
       fresh = true;
       LoopRequest request{knobs.scout_num_warmup_iterations, knobs.scout_num_iterations, {}};
       // The next plan is made while this shape runs; a failure shows when its turn comes.
-      if (i + 1 < fitting.size())
-        request.while_running = [&, next = fitting[i + 1]] { (void)bench.prepare(next); };
+      request.while_running = [&, i] {
+        if (i + 1 < fitting.size()) (void)bench.prepare(fitting[i + 1]);
+        // Often enough for a power cut, rarely enough not to hold up the device.
+        if (in.journal != nullptr && !journal_failed && i % kScoutsPerSync == 0)
+          (void)in.journal->sync();
+      };
       return bench.saturated(shape, request);
     });
     if (sample.outcome.state == OutcomeState::skipped && bench.interrupted()) break;
@@ -107,7 +116,12 @@ void Finder::State::scout_batch(const std::string& phase, const std::vector<Gemm
     see_clock(clock);
     algorithms[shape] = sample.algorithm;
     scout_samples[shape] = sample;
-    tell({shape, sample.mean_tflops(), sample.max_tflops(), sensors.power_w, clock});
+    // Watts rank shapes only where the sensor could see the loop: on an H200 one reading of the
+    // instantaneous field stands for a dozen scouts in a row.
+    const double refresh_s =
+        bench.telemetry() != nullptr ? bench.telemetry()->info().power_refresh_s : 0;
+    const auto power = sample.window.span_s >= refresh_s ? sensors.power_w : std::nullopt;
+    tell({shape, sample.mean_tflops(), sample.max_tflops(), power, clock});
     double best = 0;
     for (const auto& s : scouted) best = std::max(best, s.mean_tflops);
     observer.scout(run.shapes_tried, sample, best);

@@ -17,6 +17,9 @@ constexpr std::int64_t kLeastFlush_bytes = 256 * kMiB;
 constexpr std::int64_t kMostCpuFlush_bytes = 64 * kMiB;
 // M8: the share of the free memory that a shape may use, the reference's.
 constexpr double kMemoryShare = 0.9;
+// Asking a driver for its memory takes up to a millisecond and a search asks for every shape; what
+// is free or held together only changes by other programs.
+constexpr double kMemoryAge_s = 1.0;
 
 }  // namespace
 
@@ -33,7 +36,7 @@ Bench::Bench(Device& device, Telemetry* telemetry, BenchSettings settings,
       telemetry_(telemetry),
       settings_(settings),
       stop_(stop),
-      state_(new State{measure::Core(device_, telemetry_, settings_, stop_)}) {}
+      state_(new State{measure::Core(device_, telemetry_, settings_, stop_), 0, -1e9}) {}
 
 Bench::~Bench() {
   if (state_->core.stream && !device_.dead()) (void)state_->core.stream->synchronize();
@@ -47,11 +50,16 @@ std::int64_t Bench::bytes_needed(GemmShape shape) const {
 }
 
 std::optional<std::string> Bench::does_not_fit(GemmShape shape) {
-  const auto memory = device_.memory();
-  if (!memory) return std::nullopt;  // unknown: trying is the only way to know, as in the reference
+  State& s = *state_;
+  if (device_.now_s() - s.usable_at_s > kMemoryAge_s) {
+    const auto memory = device_.memory();
+    // Unknown: trying is the only way to know, as in the reference.
+    if (!memory) return std::nullopt;
+    s.usable_bytes = memory->free_bytes + s.core.pool.held_bytes();
+    s.usable_at_s = device_.now_s();
+  }
   const std::int64_t needed = bytes_needed(shape);
-  const double usable =
-      kMemoryShare * static_cast<double>(memory->free_bytes + state_->core.pool.held_bytes());
+  const double usable = kMemoryShare * static_cast<double>(s.usable_bytes);
   if (static_cast<double>(needed) < usable) return std::nullopt;
   return fmt::format("needs {:.2f} GiB with flush buffer and workspace; {:.2f} GiB are usable",
                      static_cast<double>(needed) / (1 << 30), usable / (1 << 30));

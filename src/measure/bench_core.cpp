@@ -239,6 +239,10 @@ void Core::set_device_clock(WindowFacts& window, int first_stamp, int last_stamp
 
 Result<std::pair<int, int>> Core::bounded(const Ready& ready, int warmup, int iterations) {
   if (settings.loop_max_s <= 0) return std::pair{warmup, iterations};
+  // No trial where the rates seen so far leave a factor of two.
+  if (const double guess = estimate_s(ready);
+      guess > 0 && 2 * guess * (warmup + iterations) < settings.loop_max_s)
+    return std::pair{warmup, iterations};
   auto known = trial_s_.find(ready.shape);
   if (known == trial_s_.end()) {
     const auto queued = queue_iterations(ready, QueueRequest{0, 1, false, nullptr});

@@ -132,6 +132,8 @@ namespace gemmpeak {
 
 struct Bench::State {
   measure::Core core;
+  std::int64_t usable_bytes = 0;  // free or held, when last asked
+  double usable_at_s = -1e9;
 };
 
 }  // namespace gemmpeak

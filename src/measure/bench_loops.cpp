@@ -56,7 +56,8 @@ LoopSample saturated_once(Core& core, GemmShape shape, const LoopRequest& reques
   const auto [warmup, iterations] = *counts;
 
   Sampler sampler(core.telemetry, [&core] { return core.device.now_s(); });
-  sampler.start(measure::kLoopPeriod_s, false);
+  // Scouts read power and clock only: the end of the loop waits for a reading under way.
+  sampler.start(measure::kLoopPeriod_s, static_cast<bool>(request.while_running));
   const auto queued =
       core.queue_iterations(ready, QueueRequest{warmup, iterations, false, &request.while_running});
   const auto readings = sampler.stop();

@@ -161,19 +161,19 @@ struct Journal::State {
 
   Result<void> append_line(const std::string& line) {
     if (broken) return about(path, "an earlier entry could not be written whole");
-    int code = write_all(fd, line);
-    const char* api = "write";
-    if (code == 0) {
-      api = "fdatasync";
-      code = sync_data(fd);
-    }
+    const int code = write_all(fd, line);
     if (code == 0) {
       good_bytes += static_cast<off_t>(line.size());
       return {};
     }
     // The part that was written is taken back, so that a later entry does not follow a torn one.
     broken = ::ftruncate(fd, good_bytes) != 0;
-    return failed(api, path, code);
+    return failed("write", path, code);
+  }
+  Result<void> sync() {
+    const int code = sync_data(fd);
+    if (code == 0) return {};
+    return failed("fdatasync", path, code);
   }
 };
 
@@ -225,6 +225,8 @@ const Json* Journal::find(const std::string& key) const {
 Result<void> Journal::append(const std::string& key, const Json& value) {
   return state_->append_line(line_of({{"key", key}, {"value", value}}));
 }
+
+Result<void> Journal::sync() { return state_->sync(); }
 
 int Journal::recorded() const { return state_->recorded; }
 const std::string& Journal::path() const { return state_->path; }

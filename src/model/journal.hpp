@@ -1,4 +1,4 @@
-// Journal: the append-only file of a run, one JSON line an entry, flushed to disk as each measurement
+// Journal: the append-only file of a run, one JSON line an entry, written as each measurement
 // ends, so that a killed run loses at most the shape being measured. Used by find (writes, and looks
 // up what an earlier run measured) and by fleet. It refuses to mix: a journal of other settings, of
 // another device or of another schema is an error that says what differs. A torn last line (the
@@ -34,8 +34,11 @@ class Journal {
   ~Journal();
   // The recorded value of `key` ("scout 4096x4096x1024", "confirm 2 ..."), if an earlier run wrote it.
   const Json* find(const std::string& key) const;
-  // Appends {"key": ..., "value": ...} and flushes (fdatasync). A full disk is an error, not a crash.
+  // Appends {"key": ..., "value": ...}: with the system when this returns, so a killed process loses
+  // nothing. A full disk is an error, not a crash.
   Result<void> append(const std::string& key, const Json& value);
+  // Makes what was appended survive a power cut too (fdatasync, milliseconds).
+  Result<void> sync();
   int recorded() const;  // entries read from an earlier run
   const std::string& path() const;
 

@@ -28,8 +28,12 @@ class Gates {
   std::optional<double> saturated_clock() const { return anchor_mhz_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
 
+  // The power-cap bit is the device's own word that a shape was held back by power: a sensor that
+  // samples 25 ms of each 100 (arXiv 2312.02741) must not overrule it. On an H200 the instantaneous
+  // readings of shapes all held at the 700 W cap spread from 621 to 735 W.
+  bool capped(const Confirmed& r) const { return rules_.power_capped.count(r.shape) != 0; }
   bool suspect(const Confirmed& r) const {
-    return rules_.exclude && r.power_w && highest_w_ && *highest_w_ > 0 &&
+    return rules_.exclude && !capped(r) && r.power_w && highest_w_ && *highest_w_ > 0 &&
            *r.power_w < knobs_.suspect_power_ratio * *highest_w_;
   }
   bool steady(const Confirmed& r) const { return r.spread_percent <= knobs_.msmf_max_spread; }
@@ -42,13 +46,14 @@ class Gates {
 
  private:
   bool saturated(const Confirmed& r) const {
-    return highest_w_ && r.power_w && *r.power_w >= knobs_.msmf_sat_power_ratio * *highest_w_;
+    return capped(r) ||
+           (highest_w_ && r.power_w && *r.power_w >= knobs_.msmf_sat_power_ratio * *highest_w_);
   }
   // Shown by something other than the other shapes: the device's limit, or its own word.
   bool evident(const Confirmed& r) const {
     const bool at_limit = r.power_w && rules_.power_limit_w && *rules_.power_limit_w > 0 &&
                           *r.power_w >= knobs_.msmf_sat_power_ratio * *rules_.power_limit_w;
-    return at_limit || rules_.power_capped.count(r.shape) != 0;
+    return at_limit || capped(r);
   }
   template <class Test>
   std::optional<double> lowest_clock(Test test) const {
@@ -69,8 +74,8 @@ class Gates {
 };
 
 void Gates::find_anchor(bool alone) {
-  anchor_mhz_ =
-      lowest_clock([this](const Confirmed& r) { return saturated(r) && *highest_w_ != 0; });
+  anchor_mhz_ = lowest_clock(
+      [this](const Confirmed& r) { return saturated(r) && highest_w_.value_or(0) != 0; });
   if (!rules_.exclude) return;
   // Alone, a shape has the highest power by definition, which says nothing.
   if (alone && anchor_mhz_ && !evident(pool_[0])) {

@@ -309,9 +309,12 @@ Result<void> Plan::enqueue(const Operands& operands, cudaStream_t stream) const 
   GEMMPEAK_TRY(check_operands(operands, sizes_, kAlignment));
   if (sizes_.scale_a > 0) GEMMPEAK_TRY(point_scales(operands));
   void* const c = address_of(operands.c);
+  // beta is 0. Where the addend's type differs from the output's (FP8), the same address for both
+  // would be an in-place product of two types, which the library refuses (INVALID_VALUE).
+  const void* const addend = addend_type(problem_.output) == problem_.output ? c : nullptr;
   const cublasStatus_t status = cublasLtMatmul(
       core_->library(), description_.get(), &alpha_, address_of(operands.b), left_.get(),
-      address_of(operands.a), right_.get(), &beta_, c, addend_.get(), c, output_.get(), &chosen_,
+      address_of(operands.a), right_.get(), &beta_, addend, addend_.get(), c, output_.get(), &chosen_,
       core_->workspace(), static_cast<std::size_t>(algorithm_.workspace_bytes), stream);
   if (status == CUBLAS_STATUS_SUCCESS) return {};
   return core_->fail("cublasLtMatmul", status,

@@ -139,6 +139,7 @@ TEST(Finder, TheRaceFindsTheHeadlinesOfTheFullConfirmWithFewerRepeats) {
     c->iterations = 100;
     c->warmup_iterations = 50;
   }
+  fast.knobs.confirm_first_reps = 2;
   full.knobs.confirm_first_reps = 0;
   full.knobs.mamf_first_reps = 0;
   const Record a = fast(), b = full();
