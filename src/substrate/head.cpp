@@ -7,7 +7,7 @@ namespace {
 
 // calibrate() of the default TransformerSpec with kBuiltInSeed.
 constexpr std::array<HeadCalibration, 2> kBuiltInCalibration{
-    {{0.072783215464606477, -0.12603548513336224}, {0.080692309584304817, -0.26758854620081929}}};
+    {{0.0090979019330758095, 0.06817206435832972}, {0.010086538698038102, -0.004573568275102407}}};
 
 double projection(const double* x, const double* direction, std::size_t d) {
   double sum = 0.0;

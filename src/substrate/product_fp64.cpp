@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <thread>
 #include <vector>
 
-#include "substrate/clones.hpp"
+#include "base/clones.hpp"
 
 namespace gemmpeak::substrate {
 namespace {
@@ -15,25 +14,30 @@ namespace {
 // the 16 registers of AVX2 hold together with their operands.
 constexpr std::int64_t kRows = 4;
 constexpr std::int64_t kTokens = 8;
-typedef double Vec4 __attribute__((vector_size(32)));
+typedef double Vec4 __attribute__((vector_size(32), aligned(8), may_alias));
 
-// acc[r][t] = sum over k of rows[k][r] panel[k][t].
+// acc[r][t] = sum over k of rows[k][r] panel[k][t]. The sums are named, so that they stay in
+// registers.
 GEMMPEAK_CLONES void block_product(const double* rows, const double* panel, std::int64_t id,
                                    double* acc) {
-  Vec4 sum[kRows][2] = {};
-  for (std::int64_t k = 0; k < id; ++k) {
-    Vec4 x0;
-    Vec4 x1;
-    std::memcpy(&x0, panel + k * kTokens, sizeof x0);
-    std::memcpy(&x1, panel + k * kTokens + 4, sizeof x1);
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      const double w = rows[k * kRows + r];
-      const Vec4 wide = {w, w, w, w};
-      sum[r][0] += wide * x0;
-      sum[r][1] += wide * x1;
-    }
+  const Vec4 zero = {};
+  Vec4 s00 = zero, s01 = zero, s10 = zero, s11 = zero;
+  Vec4 s20 = zero, s21 = zero, s30 = zero, s31 = zero;
+  for (std::int64_t k = 0; k < id; ++k, rows += kRows, panel += kTokens) {
+    const Vec4 x0 = reinterpret_cast<const Vec4*>(panel)[0];
+    const Vec4 x1 = reinterpret_cast<const Vec4*>(panel)[1];
+    s00 += x0 * rows[0];
+    s01 += x1 * rows[0];
+    s10 += x0 * rows[1];
+    s11 += x1 * rows[1];
+    s20 += x0 * rows[2];
+    s21 += x1 * rows[2];
+    s30 += x0 * rows[3];
+    s31 += x1 * rows[3];
   }
-  std::memcpy(acc, sum, sizeof sum);
+  Vec4* to = reinterpret_cast<Vec4*>(acc);  // auto would drop the type's alignment
+  to[0] = s00, to[1] = s01, to[2] = s10, to[3] = s11;
+  to[4] = s20, to[5] = s21, to[6] = s30, to[7] = s31;
 }
 
 // panels[t / kTokens][k][t % kTokens] = in[t][k], missing tokens as zero.

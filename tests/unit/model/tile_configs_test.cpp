@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.hpp"
+
 namespace gemmpeak {
 namespace {
 
@@ -19,6 +21,12 @@ TEST(TileConfigs, AreAllWithinTheSharedMemoryLimit) {
     EXPECT_LE(tile_shared_bytes(tile), kTileSharedLimitBytes) << tile.str();
   }
   EXPECT_EQ(tile_shared_bytes({32, 64, 16, 2}), 2 * (32 * 20 + 16 * 64) * 4);
+}
+
+TEST(TileConfigs, AreWhatTheDocsShow) {
+  const auto docs = read_file(GEMMPEAK_TEST_DATA "/../docs/v16.md");
+  ASSERT_TRUE(docs.ok()) << docs.error().message();
+  EXPECT_THAT(*docs, ::testing::HasSubstr(tile_configs_markdown()));
 }
 
 TEST(TileConfigs, RefuseWhatTheyCannotDivide) {

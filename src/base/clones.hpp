@@ -1,5 +1,5 @@
 // GEMMPEAK_CLONES: a function compiled twice, for AVX2 with FMA and for the baseline, chosen by the
-// loader. Used on the substrate's hot CPU loops, which are plain C++ that the compiler vectorises.
+// loader. Used on hot CPU loops, which are plain C++ that the compiler vectorises.
 // It refuses to exist under sanitizers, whose run time is not up yet when the loader chooses.
 #pragma once
 

@@ -1,0 +1,58 @@
+// SiteTactic: how one site's GEMM is run, as the v16 protocol writes it (`impl split`), and the
+// maker that turns a table of four into GEMMs. Used by v16 and the search. It refuses a tactic that
+// cannot run, with the reason, before anything is allocated.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "substrate/cpu_forward.hpp"
+
+namespace gemmpeak::substrate {
+
+// impl >= 0: the project's tile of that number (model/tile_configs). -1: the vendor's default; -2,
+// -3, ...: its further suggestions. The vendor chooses its own split: 1 is written.
+struct SiteTactic {
+  int impl = -1;
+  int split = 1;
+  auto operator<=>(const SiteTactic&) const = default;
+};
+using TacticTable = std::array<SiteTactic, 4>;  // by Site
+
+// Nothing, or why the tactic cannot run this site.
+Result<void> check_tactic(const TransformerSpec& spec, Site site, SiteTactic tactic,
+                          int vendor_suggestions);
+
+// The two tables of the protocol: 16 whole numbers, `impl split` for qkv, wo, w1, w2 of A, then of
+// B. Every failure is one sentence that names the table and the site.
+Result<std::array<TacticTable, 2>> parse_tables(std::span<const std::string> arguments,
+                                                const TransformerSpec& spec,
+                                                int vendor_suggestions);
+
+// "A: t0 t1 t2 t3 logits l0 l1": fixed point only, since that is all that readers take; a logit
+// that is not finite is written as 9999.000000, which no gate accepts.
+std::string protocol_line(char label, const std::array<double, 4>& site_ms,
+                          std::span<const double> logits);
+
+// Makes each (layer, site, tactic) once, so that two tables share what they have in common.
+class TacticMaker {
+ public:
+  // `vendor` outlives the maker; null where there is none.
+  explicit TacticMaker(SiteGemmVendor* vendor) : vendor_(vendor) {}
+  int vendor_suggestions() const { return vendor_ ? vendor_->suggestions() : 0; }
+  SiteMaker for_table(const TacticTable& table);
+
+ private:
+  Result<std::shared_ptr<SiteGemm>> make(const Node& node, const SiteGemmDesc& desc,
+                                         SiteTactic tactic);
+
+  SiteGemmVendor* vendor_;
+  std::map<std::tuple<int, Site, SiteTactic>, std::shared_ptr<SiteGemm>> made_;
+};
+
+}  // namespace gemmpeak::substrate
