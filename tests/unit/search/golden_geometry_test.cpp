@@ -1,7 +1,6 @@
 // The reference's geometry and rounding, exactly. Differences that are meant, with their reasons:
 //  - wave_efficiency of nothing (M, N or units 0): the reference divides by zero, ours is 0.
-//  - round_tflops beyond 28 digits, of an infinity or of NaN: the reference crashes, ours
-//  saturates, 0.
+//  - round_tflops of an infinity or of NaN: the reference crashes, ours saturates or is 0.
 #include "golden.hpp"
 
 namespace gemmpeak::search {

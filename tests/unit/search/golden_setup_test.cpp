@@ -1,8 +1,7 @@
 // The reference's grid set-up: what shapes a command line asks for. Meant differences and reasons:
 //  - a range without STEP steps by 256; the reference crashes.
-//  - zero, negative and over 2^31-1 values, a STEP of 0, ranges of other than 2 or 3 numbers and
-//  words
-//    in a shapes file are refused by name; the reference measures or crashes on them.
+//  - zero, negative and over 2^31-1 values, a STEP of 0, ranges of other than 2 or 3 numbers, and
+//    words in a shapes file are refused by name; the reference measures them or crashes.
 //  - an empty range is refused by its option; the reference names all three ranges.
 //  - a shape given twice is measured once.
 // The option grammar, a missing file, missing dimensions and auto mode are not this room's.

@@ -151,6 +151,17 @@ TEST(Msmf, ThePowerLimitOrTheCapBitAnchorASetThatWouldHaveNoAnchor) {
   EXPECT_TRUE(choice.warnings.empty());
 }
 
+TEST(Msmf, AShapeAtThePowerLimitAnchorsWhereTheHighestPowerHasNoClock) {
+  const std::vector<Confirmed> set{one(1, 700, 700, {}), one(2, 650, 660, 1400),
+                                   one(3, 710, 650, 1900)};
+  MsmfRules rules = validated();
+  rules.power_limit_w = 680;
+  const MsmfChoice choice = pick(set, rules);
+  EXPECT_EQ(choice.saturated_clock_mhz, 1400);
+  EXPECT_EQ(winner(choice), 1);  // 3 boosts
+  EXPECT_TRUE(choice.warnings.empty());
+}
+
 TEST(Msmf, AnEmptySetGivesNoHeadline) {
   EXPECT_FALSE(pick({}).headline);
   EXPECT_FALSE(pick({}, {}).headline);

@@ -42,6 +42,14 @@ TEST(Shortlist, SeedsAreHalfByPowerRankedMeanAndHalfByPeakWithoutDuplicates) {
             (std::vector<GemmShape>{{2, 2, 1}, {4, 4, 1}, {1, 1, 1}}));
 }
 
+TEST(Shortlist, OnlyHalfOfThePowerSeedsAreKeptForWaveLayouts) {
+  const std::vector<Scouted> scouted{scout({1, 1, 1}, 100, 100, 700), scout({3, 3, 1}, 60, 61, 700),
+                                     scout({3, 3, 2}, 59, 60, 700)};
+  EXPECT_EQ(refine_seeds(scouted, {{3, 3}}, 2), (std::vector<GemmShape>{{3, 3, 1}, {1, 1, 1}}));
+  EXPECT_EQ(refine_seeds(scouted, {{3, 3}}, 5),
+            (std::vector<GemmShape>{{3, 3, 1}, {1, 1, 1}, {3, 3, 2}}));
+}
+
 TEST(Shortlist, TheConfirmSetForcesSquaresInBothOrientationsAtTheirBestRawKThenTheFattest) {
   const std::vector<Scouted> scouted{
       scout({256, 512, 64}, 10, 10, 700), scout({256, 512, 128}, 20, 20, 70),
