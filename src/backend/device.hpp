@@ -185,6 +185,11 @@ class Backend {
   // Ids this backend has ("cuda:0", ...), cheap: no context is created.
   virtual Result<std::vector<DeviceInfo>> list() = 0;
   virtual Result<std::unique_ptr<Device>> open(const std::string& id) = 0;
+  // Device::capability of a listed device without opening it; nothing where only the open device
+  // knows.
+  virtual std::optional<Capability> capability(const DeviceInfo& /*device*/, DType /*dtype*/) {
+    return std::nullopt;
+  }
 };
 
 // What the host process knows and a backend may need; read once in app.
@@ -195,6 +200,6 @@ struct BackendSettings {
 
 // The C entry of a loadable module ("gemmpeak_backend_entry").
 using BackendEntry = Backend* (*)(const BackendSettings&);
-inline constexpr int kBackendAbi = 1;  // module exports int gemmpeak_backend_abi()
+inline constexpr int kBackendAbi = 2;  // module exports int gemmpeak_backend_abi()
 
 }  // namespace gemmpeak

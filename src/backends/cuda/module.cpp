@@ -19,9 +19,19 @@ class CudaBackend final : public Backend {
       auto rows = inventory();
       if (!rows) return rows.error();
       std::vector<DeviceInfo> devices;
-      for (InventoryRow& row : *rows) devices.push_back(std::move(row.info));
+      for (InventoryRow& row : *rows) {
+        listed_[row.info.id] = row.cc;
+        devices.push_back(std::move(row.info));
+      }
       return devices;
     });
+  }
+
+  // A context takes longer to make than the whole of `gemmpeak devices` may.
+  std::optional<Capability> capability(const DeviceInfo& device, DType dtype) override {
+    const auto cc = listed_.find(device.id);
+    if (cc == listed_.end()) return std::nullopt;
+    return dtype_capability(dtype, cc->second, device.name, environment_);
   }
 
   Result<std::unique_ptr<Device>> open(const std::string& id) override {
@@ -40,6 +50,7 @@ class CudaBackend final : public Backend {
 
  private:
   Environment environment_;
+  std::map<std::string, ComputeCapability> listed_;
 };
 
 }  // namespace
