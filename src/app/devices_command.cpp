@@ -109,8 +109,8 @@ std::string block(const DeviceReport& report) {
   line("runs", runs.empty() && report.problem.empty() ? "nothing" : runs);
   for (const DTypeAnswer& answer : report.dtypes)
     if (!answer.capability.supported)
-      line("no", fmt::format("{}: {}{}", dtype_name(answer.dtype), answer.capability.reason,
-                             answer.capability.hint.empty() ? "" : ". " + answer.capability.hint));
+      line("no", fmt::format("{}: {}.{}", dtype_name(answer.dtype), answer.capability.reason,
+                             hint_sentence(answer.capability.hint)));
   for (const auto& [name, version] : d.versions) line("version", name + " " + version);
   for (const auto& [name, value] : d.attributes) line("", name + ": " + value);
   return out + "\n";
@@ -136,18 +136,18 @@ Json json_of(const DeviceReport& report) {
 }  // namespace
 
 int run_devices(const Host& host, const Options& options) {
-  const Registry registry = open_registry(host, options);
+  const std::unique_ptr<Registry> registry = open_registry(host, options);
   const bool json = options.flag("json");
   Json document = {{"schema", "gemmpeak.devices/1"}, {"devices", Json::array()}, {"missing", Json::array()}};
   std::string text;
-  for (const DeviceInfo& info : registry.devices()) {
-    const DeviceReport report = look_at(host, registry, info, options.flag("probe"));
+  for (const DeviceInfo& info : registry->devices()) {
+    const DeviceReport report = look_at(host, *registry, info, options.flag("probe"));
     if (json)
       document["devices"].push_back(json_of(report));
     else
       text += block(report);
   }
-  for (const BackendSlot& slot : registry.problems()) {
+  for (const BackendSlot& slot : registry->problems()) {
     if (json)
       document["missing"].push_back({{"backend", slot.name}, {"reason", slot.problem}, {"fix", slot.fix}});
     else

@@ -19,7 +19,7 @@ namespace {
 
 // All that a find holds while it runs. Members go in reverse order: the device before its registry.
 struct Session {
-  Registry registry;
+  std::unique_ptr<Registry> registry;
   std::unique_ptr<Device> device;
   std::unique_ptr<Telemetry> telemetry;
   std::unique_ptr<Bench> bench;
@@ -168,16 +168,6 @@ void mark_deviations(Run& run) {
   }
 }
 
-int exit_code(const Run& run, bool dead) {
-  if (dead) return kExitDevice;
-  if (run.interrupted) return kExitNoResult;
-  bool scouted = false, headline = false;
-  for (const LoopSample& sample : run.scouts) scouted |= sample.outcome.ok();
-  for (const Headline& h : run.headlines) headline |= h.trust != Trust::untrusted;
-  if (!scouted && !headline) return kExitNoResult;
-  return headline || run.settings.knobs.scout_only ? kExitOk : kExitNoHeadline;
-}
-
 // Log and document; true where both reached the disk.
 bool write_outputs(Session& session) {
   bool good = true;
@@ -239,7 +229,7 @@ int run_find(const Host& host, const Options& options) {
                ? fmt::format("go on with: gemmpeak find ... --resume {}\n", shell_quoted(journal))
                : "journal: " + journal + "\n";
   console->text(files, "");
-  const int code = exit_code(session.run, session.device->dead());
+  const int code = find_exit_code(session.run, session.device->dead());
   return write_outputs(session) ? code : kExitOutput;
 }
 

@@ -147,4 +147,14 @@ std::vector<std::string> repro_options(const Options& options, const FindSetting
   return out;
 }
 
+ExitCode find_exit_code(const Run& run, bool device_dead) {
+  if (device_dead) return kExitDevice;
+  if (run.interrupted) return kExitNoResult;
+  bool scouted = false, headline = false;
+  for (const LoopSample& sample : run.scouts) scouted |= sample.outcome.ok();
+  for (const Headline& h : run.headlines) headline |= h.trust != Trust::untrusted;
+  if (!scouted && !headline) return kExitNoResult;
+  return headline || run.settings.knobs.scout_only ? kExitOk : kExitNoHeadline;
+}
+
 }  // namespace gemmpeak::app

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/exit_codes.hpp"
 #include "app/parser.hpp"
 #include "model/device_info.hpp"
 #include "model/run.hpp"
@@ -42,5 +43,8 @@ std::optional<std::string> auto_refusal(const DeviceInfo& device);
 // The options common to all repro lines: what differs from what a bare `gemmpeak find` would do.
 std::vector<std::string> repro_options(const Options& options, const FindSettings& settings,
                                        const KnobRequest& knobs);
+
+// How a find ended; `device_dead`: the device failed during it.
+ExitCode find_exit_code(const Run& run, bool device_dead);
 
 }  // namespace gemmpeak::app

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "backends/sim/sim_backend.hpp"
 
 namespace gemmpeak::app {
@@ -53,41 +55,50 @@ bool is_native(const Capability& capability) {
 
 }  // namespace
 
-Registry open_registry(const Host& host, const Options& options, const std::string& only) {
+std::unique_ptr<Registry> open_registry(const Host& host, const Options& options,
+                                        const std::string& only) {
   BackendSettings settings;
   settings.threads = static_cast<int>(options.integer("threads").value_or(0));
   settings.environment = host.environment;
-  Registry registry;
+  auto registry = std::make_unique<Registry>();
   for (const ModuleRow& module : kModules)
     if (only.empty() || only == module.name)
-      registry.load(module.name, module_folders(host), settings, module.fix);
-  if (only.empty() || only == "sim") registry.add("sim", make_sim_backend(settings));
+      registry->load(module.name, module_folders(host), settings, module.fix);
+  if (only.empty() || only == "sim") registry->add("sim", make_sim_backend(settings));
   return registry;
 }
 
 Result<std::unique_ptr<Device>> open_device(const Host& host, const Options& options,
-                                            const std::string& id, Registry& registry) {
+                                            const std::string& id,
+                                            std::unique_ptr<Registry>& registry) {
   const std::string option =
       options.given("cuda_device") ? "--cuda_device " + *options.text("cuda_device") : "--device " + id;
   if (id != "auto") {
     // A vendor's libraries take their time to load: only those of the device asked for.
     registry = open_registry(host, options, backend_of(id));
-    if (auto device = registry.open(id)) return device;
+    if (auto device = registry->open(id)) return device;
   }
   registry = open_registry(host, options);
   if (options.given("cuda_device"))
-    if (const auto problem = gpu_problem(registry))
+    if (const auto problem = gpu_problem(*registry))
       return error_text(fmt::format("{}: there is no GPU to use: {}; without a GPU leave it out or pass "
                                     "--device cpu",
                                     option, *problem));
-  auto device = registry.open(id);
+  auto device = registry->open(id);
   if (!device) return error_text(option + ": " + device.error().message());
   return device;
 }
 
+std::string hint_sentence(const std::string& hint) {
+  if (hint.empty()) return {};
+  std::string out = first_line(hint);
+  out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+  return fmt::format(" {}.", out);
+}
+
 std::string dtype_refusal(DType dtype, const std::string& reason, const std::string& hint) {
   return fmt::format("--dtype {} doesn't run on this device: {}.{}", dtype_name(dtype), first_line(reason),
-                     hint.empty() ? "" : " " + hint);
+                     hint_sentence(hint));
 }
 
 Result<DTypeChoice> choose_dtype(const Options& options, const Device& device) {

@@ -18,12 +18,14 @@ namespace gemmpeak::app {
 
 // Every backend, accelerators first (PARITY D0). `only`: just the one of this name, where the device
 // is known to be its.
-Registry open_registry(const Host& host, const Options& options, const std::string& only = {});
+std::unique_ptr<Registry> open_registry(const Host& host, const Options& options,
+                                        const std::string& only = {});
 
 // The device of `id` ("auto" chooses). The registry is replaced by a complete one where a message
 // needs to list all devices.
 Result<std::unique_ptr<Device>> open_device(const Host& host, const Options& options,
-                                            const std::string& id, Registry& registry);
+                                            const std::string& id,
+                                            std::unique_ptr<Registry>& registry);
 
 struct DTypeChoice {
   DType dtype = DType::bfloat16;
@@ -34,6 +36,8 @@ Result<DTypeChoice> choose_dtype(const Options& options, const Device& device);
 
 // Runs a 128x128x128 product and checks its result: why the dtype does not work, or nothing.
 std::optional<std::string> trial_problem(Bench& bench);
+// A hint as a sentence of its own, with a blank before it; nothing for no hint.
+std::string hint_sentence(const std::string& hint);
 // "--dtype X doesn't run on this device: REASON. HINT"
 std::string dtype_refusal(DType dtype, const std::string& reason, const std::string& hint);
 

@@ -13,7 +13,7 @@ constexpr const char* kErase = "\r\033[K";
 constexpr const char* kYellow = "\033[33m";
 constexpr const char* kPlain = "\033[0m";
 // Off a terminal a phase of unknown length shows every so many rows.
-constexpr int kEveryRow = 50;
+constexpr int kEveryRow = 100;
 
 std::string optional_cell(const std::optional<double>& value, int width) {
   return value ? fmt::format("{:>{}.0f}", *value, width) : fmt::format("{:>{}}", "-", width);

@@ -213,6 +213,24 @@ TEST(Outputs, DevicesAreUsedAsTheyAre) {
   EXPECT_TRUE(create_log("/dev/null").ok());
 }
 
+TEST(ExitCodes, TellHowAFindEnded) {
+  gemmpeak::Run run;
+  EXPECT_EQ(find_exit_code(run, false), kExitNoResult);
+  run.scouts.resize(1);
+  EXPECT_EQ(find_exit_code(run, false), kExitNoHeadline);
+  run.settings.knobs.scout_only = true;
+  EXPECT_EQ(find_exit_code(run, false), kExitOk);
+  run.settings.knobs.scout_only = false;
+  run.headlines.resize(1);
+  run.headlines[0].trust = Trust::untrusted;
+  EXPECT_EQ(find_exit_code(run, false), kExitNoHeadline);
+  run.headlines[0].trust = Trust::unvalidated;
+  EXPECT_EQ(find_exit_code(run, false), kExitOk);
+  run.interrupted = true;
+  EXPECT_EQ(find_exit_code(run, false), kExitNoResult);
+  EXPECT_EQ(find_exit_code(run, true), kExitDevice);
+}
+
 TEST(TheHost, QuotesWordsAsAShellTakesThemBack) {
   EXPECT_EQ(shell_quoted("plain-word_1.txt"), "plain-word_1.txt");
   EXPECT_EQ(shell_quoted(""), "''");

@@ -103,7 +103,7 @@ TEST(HeadlineLine, UnvalidatedOnesSaySo) {
 }
 
 TEST(FinalText, EachHeadlineComesWithItsEvidenceNotesAndReproLine) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.headlines = {msmf()};
   const std::string text = final_text(run);
   EXPECT_TRUE(has(text, "Tried 2 shapes => the best outcomes were:"));
@@ -116,7 +116,7 @@ TEST(FinalText, EachHeadlineComesWithItsEvidenceNotesAndReproLine) {
 }
 
 TEST(FinalText, MeansAreOverScoutsOnly) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.headlines = {msmf()};
   run.confirms = {loop({2048, 2048, 2048}, 900)};
   LoopSample failed;
@@ -135,14 +135,14 @@ TEST(FinalText, WithoutHeadlinesMeanMedianAndMaxStandWithTheirShapes) {
 }
 
 TEST(FinalText, AnUntrustedHeadlineIsNeverPrinted) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.headlines = {msmf()};
   run.headlines[0].trust = Trust::untrusted;
   EXPECT_FALSE(has(final_text(run), "743"));
 }
 
 TEST(FinalText, ShapesWithoutANumberAreCountedByReason) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.fates = {{{1, 2, 3}, "grid", "skipped", "does not fit"},
                {{1, 2, 4}, "grid", "skipped", "does not fit"},
                {{1, 2, 5}, "grid", "unsupported", "refused"},
@@ -154,7 +154,7 @@ TEST(FinalText, ShapesWithoutANumberAreCountedByReason) {
 }
 
 TEST(FinalText, IdleSiblingsAreNamedFromATenthOfTheTimeOn) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.headlines = {msmf()};
   run.idle_siblings = {{1, 0.05}, {3, 0.5}};
   const std::string text = final_text(run);
@@ -164,14 +164,14 @@ TEST(FinalText, IdleSiblingsAreNamedFromATenthOfTheTimeOn) {
 }
 
 TEST(FinalText, AnInterruptionIsNamed) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.interrupted = true;
   run.interrupted_by = "SIGINT";
   EXPECT_TRUE(has(final_text(run), "Interrupted by SIGINT: the best so far."));
 }
 
 TEST(HeaderText, SaysWhatWasRunOnWhatWithWhichSettings) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.started = "2026-01-02T03:04:05+00:00";
   run.command_line = "gemmpeak find --notes 'a b'";
   run.platform = "Linux host";
@@ -189,7 +189,7 @@ TEST(HeaderText, SaysWhatWasRunOnWhatWithWhichSettings) {
 }
 
 TEST(Document, IsTheRunsJsonWithSamplesOnOneLine) {
-  Run run = small_run();
+  gemmpeak::Run run = small_run();
   run.command_line = "bad utf-8: \xff";
   const std::string text = report::run_document(run);
   const Json parsed = Json::parse(text);
