@@ -21,7 +21,10 @@ std::string optional_cell(const std::optional<double>& value, int width) {
 
 std::string rates_text(const std::vector<double>& rates) {
   std::string out;
-  for (double rate : rates) out += (out.empty() ? "" : " ") + rate_text(rate);
+  for (double rate : rates) {
+    if (!out.empty()) out += ' ';
+    out += rate_text(rate);
+  }
   return out;
 }
 
