@@ -5,7 +5,9 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "backend/registry.hpp"
 #include "contract.hpp"
@@ -24,6 +26,19 @@ std::string option(int argc, char** argv, const char* name, std::string fallback
     if (std::strncmp(argv[i], prefix.c_str(), prefix.size()) == 0) return argv[i] + prefix.size();
   return fallback;
 }
+
+// The folders named by --modules, or modules/ beside this program and up to two folders above it.
+std::vector<std::string> module_folders(const std::string& given) {
+  if (!given.empty()) return {given};
+  std::error_code ignored;
+  std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  std::vector<std::string> folders;
+  for (int up = 0; up < 3; ++up) {
+    folder = folder.parent_path();
+    folders.push_back((folder / "modules").string());
+  }
+  return folders;
+}
 }  // namespace
 
 gemmpeak::Device& gemmpeak::contract::device() { return *opened; }
@@ -32,14 +47,14 @@ gemmpeak::Registry& gemmpeak::contract::registry() { return *all; }
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const std::string id = option(argc, argv, "device", "");
-  const std::string modules = option(argc, argv, "modules", "");
+  const auto folders = module_folders(option(argc, argv, "modules", ""));
   if (id.empty()) {
-    std::fprintf(stderr, "usage: test_contract --device=cpu|sim:h200|cuda:0 --modules=FOLDER\n");
+    std::fprintf(stderr, "usage: test_contract --device=cpu|sim:h200|cuda:0 [--modules=FOLDER]\n");
     return 2;
   }
   gemmpeak::Registry registry;
   const gemmpeak::BackendSettings settings;
-  for (const char* name : {"cuda", "cpu"}) registry.load(name, {modules}, settings, "build it");
+  for (const char* name : {"cuda", "cpu"}) registry.load(name, folders, settings, "build it");
 #ifdef GEMMPEAK_HAVE_SIM
   registry.add("sim", gemmpeak::make_sim_backend(settings));
 #endif
