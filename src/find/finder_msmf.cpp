@@ -53,9 +53,12 @@ search::Confirmed Finder::State::measure_confirmed(GemmShape shape, const std::s
     const LoopSample sample =
         recorded<LoopSample>(fmt::format("{} {} {}", stage, shape.str(), rep), loop_from_json, [&] {
           if (!warmed)
-            for (int pass = 0; pass < knobs.confirm_warmup_passes && go(); ++pass)
+            for (int pass = 0; pass < knobs.confirm_warmup_passes && go(); ++pass) {
+              bench.rest(knobs.msmf_pass_gap_s);
               (void)bench.saturated(shape, loop);
+            }
           warmed = true;
+          bench.rest(knobs.msmf_pass_gap_s);
           return bench.saturated(shape, loop);
         });
     if (sample.outcome.state == OutcomeState::skipped && bench.interrupted()) break;
@@ -194,6 +197,7 @@ void Finder::State::confirm_msmf() {
   }
   if (choice.headline) {
     msmf = choice.headline;
+    if (!choice.locks.empty()) observer.confirmed(*msmf);  // the values that replace the confirm's
     observer.winner("msmf", msmf->shape, "MSMF");
     publish(msmf_headline(*msmf));
   }

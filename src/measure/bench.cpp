@@ -71,6 +71,10 @@ Result<void> Bench::reserve_for(GemmShape largest) {
   return state_->core.pool.hold_flush();
 }
 
+void Bench::rest(double seconds) {
+  if (seconds > 0) state_->core.idle(seconds);
+}
+
 Outcome Bench::prepare(GemmShape shape, int rank) { return state_->core.prepare(shape, rank); }
 
 }  // namespace gemmpeak

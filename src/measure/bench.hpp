@@ -101,6 +101,9 @@ class Bench {
   WarmUpReport soak(GemmShape shape, double max_s,
                     const std::function<void(double, std::optional<double>)>& progress);
 
+  // Leaves the device idle for `seconds` of its own clock.
+  void rest(double seconds);
+
   Device& device() { return device_; }
   Telemetry* telemetry() { return telemetry_; }
   const BenchSettings& settings() const { return settings_; }

@@ -186,6 +186,12 @@ BurstSample burst_once(Core& core, GemmShape shape, const BurstRequest& request,
     return out;
   }
   fill_window(out.window, *times, *queued, readings);
+  if (core.telemetry != nullptr) {
+    // The burst's own readings are light; what changes slowly is read once behind it.
+    const Reading after = core.telemetry->read(false);
+    out.window.sensors.temperature_c = after.temperature_c;
+    out.window.sensors.reasons = after.reasons;
+  }
   attribute_all(core, out, *times, *queued, readings);
   if (queued->interrupted) {
     out.outcome = measure::interrupted_outcome();

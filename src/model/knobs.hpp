@@ -52,6 +52,7 @@ struct Knobs {
   double mamf_idle_s = 0.25;
   double boost_clock_ratio = 0.97;
   // MSMF
+  double msmf_pass_gap_s = 0.0;
   double msmf_soak_s = 20.0;
   double msmf_max_spread = 3.0;
   int msmf_lock_reps = 9;

@@ -96,7 +96,7 @@ std::vector<KnobRow> reference_mamf_rows() {
            "rest before a screening burst"),
       knob("mamf_burst_iters", &K::mamf_burst_iters, {20, 20, 5}, {1, kMaxCount}, "",
            "iterations of a confirming burst, few enough to end before the clock falls"),
-      knob("mamf_idle_s", &K::mamf_idle_s, {0.25, 0.1, 0.1}, {0, kMaxSeconds}, "s",
+      knob("mamf_idle_s", &K::mamf_idle_s, {0.25, 0.15, 0.1}, {0, kMaxSeconds}, "s",
            "rest before a confirming burst, in which the clock returns to boost"),
       knob("boost_clock_ratio", &K::boost_clock_ratio, same(0.97), {0, 1}, "",
            "a burst is at boost from this share of the run's highest clock on"),
@@ -145,6 +145,8 @@ std::vector<KnobRow> own_loop_rows() {
 std::vector<KnobRow> own_headline_rows() {
   using K = Knobs;
   return {
+      knob("msmf_pass_gap_s", &K::msmf_pass_gap_s, {0.003, 0.003, 0}, {0, 60}, "s",
+           "pause before each MSMF pass, as long as mamf-finder's own work between passes; 0 for none"),
       knob("confirm_first_reps", &K::confirm_first_reps, {0, 0, 2}, {0, 1000}, "",
            "repeats after which hopeless MSMF shapes are dropped; 0 gives every shape all repeats"),
       knob("confirm_keep_ratio", &K::confirm_keep_ratio, same(0.97), {0, 1}, "",

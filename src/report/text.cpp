@@ -146,13 +146,17 @@ std::string evidence_line(const Headline& h) {
   std::vector<std::string> parts{std::string(trust_name(h.trust))};
   if (!h.algorithm.empty()) parts.push_back("algorithm " + h.algorithm);
   if (h.efficiency) {
-    const auto clock = h.clock_mhz ? h.clock_mhz : h.device_clock_mhz;
-    parts.push_back(fmt::format("efficiency {:.1f} %{}", 100 * *h.efficiency,
-                                clock ? fmt::format(" of the peak at {:.0f} MHz", *clock) : ""));
+    // The clock that find divided by: the device's own where it was read.
+    const auto clock = h.device_clock_mhz ? h.device_clock_mhz : h.clock_mhz;
+    parts.push_back(fmt::format(
+        "efficiency {:.1f} %{}", 100 * *h.efficiency,
+        clock ? fmt::format(" of the peak at {}{:.0f} MHz",
+                            h.device_clock_mhz ? "the device's own " : "", *clock)
+              : ""));
   }
   if (h.duty) parts.push_back(fmt::format("duty {:.0f} %", 100 * *h.duty));
   if (h.joules_per_tflop) parts.push_back(fmt::format("{:.3f} J/TFLOP", *h.joules_per_tflop));
-  if (h.device_clock_mhz)
+  if (h.device_clock_mhz && !h.efficiency)
     parts.push_back(fmt::format("device's own clock {:.0f} MHz", *h.device_clock_mhz));
   if (h.temperature_c) parts.push_back(fmt::format("{:.0f} °C", *h.temperature_c));
   if (h.spread_percent) parts.push_back(fmt::format("spread {:.1f} %", *h.spread_percent));
