@@ -10,8 +10,8 @@
 namespace gemmpeak {
 namespace {
 
-// After minutes at the power cap the clock takes longer than one burst's rest to return to boost: on an
-// H200 the first burst after 0.1 s ran at 1740 MHz, later ones at 1980.
+// After minutes at the power cap the clock takes longer than one burst's rest to return to boost:
+// on an H200 the first burst after 0.1 s ran at 1740 MHz, later ones at 1980.
 constexpr double kRecovery_s = 0.5;
 
 // The sensor's clock where there is one, else the device's own (which needs no telemetry).

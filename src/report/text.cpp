@@ -116,10 +116,10 @@ std::string scouting_text(const Run& run) {
     for (const LoopSample& sample : run.scouts)
       if (sample.outcome.ok() && (best == nullptr || (sample.*row.rate)() > (best->*row.rate)()))
         best = &sample;
-    out += row.label + (best == nullptr ? std::string("n/a")
-                                        : fmt::format("{} TFLOPS @ {} (MxNxK)",
-                                                      rate_text((best->*row.rate)()),
-                                                      best->shape.str()));
+    out += row.label + (best == nullptr
+                            ? std::string("n/a")
+                            : fmt::format("{} TFLOPS @ {} (MxNxK)", rate_text((best->*row.rate)()),
+                                          best->shape.str()));
     out += "\n";
   }
   return out;
@@ -135,8 +135,10 @@ std::string sibling_note(const Run& run) {
   }
   if (count == 0 || headline_of(run, Regime::msmf) == nullptr) return {};
   return fmt::format(
-      "note: {} same-board sibling GPU(s) sat idle during the MSMF measurement, so MSMF reads high\n"
-      "      (share of the time each was idle: {}). With all siblings idle it is an upper bound for\n"
+      "note: {} same-board sibling GPU(s) sat idle during the MSMF measurement, so MSMF reads "
+      "high\n"
+      "      (share of the time each was idle: {}). With all siblings idle it is an upper bound "
+      "for\n"
       "      one GPU; a full node has less power and cooling for each.\n",
       count, list);
 }
@@ -148,11 +150,11 @@ std::string evidence_line(const Headline& h) {
   if (h.efficiency) {
     // The clock that find divided by: the device's own where it was read.
     const auto clock = h.device_clock_mhz ? h.device_clock_mhz : h.clock_mhz;
-    parts.push_back(fmt::format(
-        "efficiency {:.1f} %{}", 100 * *h.efficiency,
-        clock ? fmt::format(" of the peak at {}{:.0f} MHz",
-                            h.device_clock_mhz ? "the device's own " : "", *clock)
-              : ""));
+    parts.push_back(
+        fmt::format("efficiency {:.1f} %{}", 100 * *h.efficiency,
+                    clock ? fmt::format(" of the peak at {}{:.0f} MHz",
+                                        h.device_clock_mhz ? "the device's own " : "", *clock)
+                          : ""));
   }
   if (h.duty) parts.push_back(fmt::format("duty {:.0f} %", 100 * *h.duty));
   if (h.joules_per_tflop) parts.push_back(fmt::format("{:.3f} J/TFLOP", *h.joules_per_tflop));
@@ -162,8 +164,9 @@ std::string evidence_line(const Headline& h) {
   if (h.spread_percent) parts.push_back(fmt::format("spread {:.1f} %", *h.spread_percent));
   if (h.reasons) {
     const auto names = throttle_names(*h.reasons);
-    parts.push_back("throttle reasons: " +
-                    (names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
+    parts.push_back("throttle reasons: " + (names.empty()
+                                                ? std::string("none")
+                                                : fmt::format("{}", fmt::join(names, ", "))));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -185,8 +188,9 @@ std::string cross_check_text(const Run& run) {
   const auto cell = [](const std::optional<double>& x) {
     return x ? rate_text(*x) : std::string("-");
   };
-  std::string out = fmt::format("\nSame shape in both regimes:\n  {:<22} {:>13} {:>17}  MSMF/MAMF\n",
-                                "MxNxK", "MAMF (TFLOPS)", "MSMF (TFLOPS)");
+  std::string out =
+      fmt::format("\nSame shape in both regimes:\n  {:<22} {:>13} {:>17}  MSMF/MAMF\n", "MxNxK",
+                  "MAMF (TFLOPS)", "MSMF (TFLOPS)");
   for (const auto& row : run.cross_checks) {
     std::string ratio = "-";
     if (row.mamf_tflops && row.msmf_tflops && *row.mamf_tflops > 0)
@@ -230,8 +234,8 @@ std::string left_out_text(const Run& run) {
   if (groups.empty()) return {};
   std::string out = "\nShapes without a number:\n";
   for (const auto& [name, group] : groups)
-    out += fmt::format("  {} {} (for example {}: {})\n", group.count, name, group.example->shape.str(),
-                       group.example->reason);
+    out += fmt::format("  {} {} (for example {}: {})\n", group.count, name,
+                       group.example->shape.str(), group.example->reason);
   return out;
 }
 
@@ -244,8 +248,8 @@ std::string elapsed_text(double seconds) {
 
 std::string header_text(const Run& run) {
   std::string out =
-      fmt::format("\nBenchmark started on {}\n\n** Command line:\n{}\n\n** Dtype: {}\n", run.started,
-                  run.command_line, dtype_name(run.settings.dtype));
+      fmt::format("\nBenchmark started on {}\n\n** Command line:\n{}\n\n** Dtype: {}\n",
+                  run.started, run.command_line, dtype_name(run.settings.dtype));
   out += fmt::format("\n** Platform/Device info:\n- {}\n", run.platform) + device_lines(run.device);
   out += "\n** Critical software versions:\n";
   bullet(out, "gemmpeak", run.program_version);

