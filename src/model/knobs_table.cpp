@@ -108,7 +108,7 @@ std::vector<KnobRow> reference_msmf_rows() {
   return {
       knob("msmf_soak_s", &K::msmf_soak_s, {20, 20, 5}, {0, kMaxSeconds}, "s",
            "longest heating before MSMF; 0 leaves it out"),
-      knob("msmf_max_spread", &K::msmf_max_spread, same(3.0), {0, 1000}, "%",
+      knob("msmf_max_spread", &K::msmf_max_spread, {3, 5, 3}, {0, 1000}, "%",
            "a shape whose repeats differ by more cannot be the MSMF headline"),
       knob("msmf_lock_reps", &K::msmf_lock_reps, {9, 9, 7}, {0, 1000}, "",
            "repeats that re-measure the MSMF leader; confirm_reps or fewer leave lock-in out"),
@@ -145,7 +145,7 @@ std::vector<KnobRow> own_loop_rows() {
 std::vector<KnobRow> own_headline_rows() {
   using K = Knobs;
   return {
-      knob("msmf_pass_gap_s", &K::msmf_pass_gap_s, {0.003, 0.003, 0}, {0, 60}, "s",
+      knob("msmf_pass_gap_s", &K::msmf_pass_gap_s, {0.0025, 0.0025, 0}, {0, 60}, "s",
            "pause before each MSMF pass, as long as mamf-finder's own work between passes; 0 for none"),
       knob("confirm_first_reps", &K::confirm_first_reps, {0, 0, 2}, {0, 1000}, "",
            "repeats after which hopeless MSMF shapes are dropped; 0 gives every shape all repeats"),
