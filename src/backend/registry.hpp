@@ -20,6 +20,10 @@ struct BackendSlot {
 
 class Registry {
  public:
+  Registry() = default;
+  Registry(Registry&&) = default;
+  // Assigning would close the old libraries before the backends that came from them are gone.
+  Registry& operator=(Registry&&) = delete;
   // Backends linked into the program.
   void add(std::string name, std::unique_ptr<Backend> backend);
   // gemmpeak_backend_NAME.so in the first of `folders` that has it.

@@ -56,7 +56,7 @@ void Finder::State::warm_up() {
                     : fmt::format("Warming up the accelerator for {:.0f} s ...", kFixedWarmUpS));
   begin_phase("warm-up", 0);
   const auto progress = [&](double seconds, double tflops) {
-    observer.progress(fmt::format("  warm-up {:4.1f} s  {:.1f} TFLOPS", seconds, tflops));
+    observer.progress(fmt::format("  warm-up {:4.1f} s  {:.4g} TFLOPS", seconds, tflops));
   };
   const WarmUpReport report =
       adaptive ? bench.warm_up(shape, knobs.warmup_min_s, knobs.warmup_max_s, progress)

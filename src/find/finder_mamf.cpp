@@ -197,7 +197,7 @@ Headline Finder::State::mamf_headline(const search::Boosted& boosted) const {
   top.resize(std::min<std::size_t>(top.size(), 5));
   out.notes.push_back(
       fmt::format("The fastest single iteration of short bursts after idle; the five fastest have "
-                  "a median of {:.1f} TFLOPS.",
+                  "a median of {:.4g} TFLOPS.",
                   stats::median(top)));
   if (!out.power_w)
     out.notes.push_back("No watts: the burst is shorter than the power sensor can see.");

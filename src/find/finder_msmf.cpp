@@ -156,7 +156,7 @@ void Finder::State::confirm_msmf() {
       else
         fate(shape, "msmf", "confirmed",
              fmt::format(
-                 "out of the race after {} repeats: {:.1f} TFLOPS is under {:.0f} % of the leader",
+                 "out of the race after {} repeats: {:.4g} TFLOPS is under {:.0f} % of the leader",
                  first, result.tflops, 100 * knobs.confirm_keep_ratio));
       observer.confirmed(result);
     }
@@ -189,7 +189,7 @@ void Finder::State::confirm_msmf() {
       observer.detail(fmt::format("  ignored ({}): {}", why, shape.str()));
     }
   for (const auto& lock : choice.locks) {
-    observer.detail(fmt::format("  lock-in {}: {:.1f} TFLOPS, spread {:.1f} %, {}",
+    observer.detail(fmt::format("  lock-in {}: {:.4g} TFLOPS, spread {:.1f} %, {}",
                                 lock.result.shape.str(), lock.result.tflops,
                                 lock.result.spread_percent,
                                 lock.accepted ? "locked in" : "rejected (" + lock.reason + ")"));

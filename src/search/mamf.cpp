@@ -91,7 +91,10 @@ MamfChoice select_mamf(std::span<const Boosted> boosted, double boost_reference_
     if (!choice.headline || b.tflops > choice.headline->tflops) choice.headline = b;
   }
   if (!choice.headline) return choice;
-  const std::int64_t tflops = round_tflops(choice.headline->tflops);
+  // Whole TFLOPS as the reference, but a CPU's rate must not read 0.
+  const double rate = choice.headline->tflops;
+  const std::string tflops =
+      rate < 10 ? fmt::format("{:.3g}", rate) : std::to_string(round_tflops(rate));
   if (boost_reference_mhz == 0) {
     choice.warnings.push_back(fmt::format(
         "no SM clock readings, so MAMF {} TFLOPS is not boost-clock validated", tflops));
