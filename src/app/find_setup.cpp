@@ -32,7 +32,8 @@ Result<ShapeRequest> shapes_from_file(const Options& options) {
   ShapeRequest out;
   out.search = "grid";
   const std::string path = *options.text("shapes_file");
-  const auto text = read_file(path);
+  constexpr std::size_t kMostBytes = 64 << 20;  // ten times what the largest grid would take
+  const auto text = read_file(path, kMostBytes);
   if (!text) return error_text("--shapes_file: " + text.error().message());
   auto shapes = search::parse_shapes(path, *text);
   if (!shapes) return shapes.error();

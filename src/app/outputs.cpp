@@ -71,7 +71,7 @@ Result<Outputs> prepare_outputs(const Options& options, const std::string& defau
   std::set<std::string> names;
   for (const std::string& name : {out.log, out.json, out.journal, out.resume})
     if (!name.empty() && name != "-" && !is_device(name) &&
-        !names.insert(fs::weakly_canonical(name).string()).second)
+        !names.insert(fs::weakly_canonical(fs::absolute(name)).string()).second)
       return error_text(fmt::format("two outputs would go to the same file {}", name));
   return out;
 }

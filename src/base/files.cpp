@@ -84,7 +84,7 @@ Result<void> fill_new_file(const std::string& path, const std::string& content,
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
   const Descriptor file(open_retrying(path, O_RDONLY));
   if (file.get() < 0) return failed("open", "cannot read '" + path + "'", errno);
   std::string content;
@@ -95,6 +95,9 @@ Result<std::string> read_file(const std::string& path) {
     if (n < 0) return failed("read", "cannot read '" + path + "'", errno);
     if (n == 0) return content;
     content.append(block, static_cast<std::size_t>(n));
+    if (limit_bytes != 0 && content.size() > limit_bytes)
+      return error_text("'" + path + "' is larger than the " + std::to_string(limit_bytes >> 20) +
+                        " MiB that are read");
   }
 }
 

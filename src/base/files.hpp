@@ -3,13 +3,15 @@
 // or a missing permission as an Error that names the path.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/result.hpp"
 
 namespace gemmpeak {
 
-Result<std::string> read_file(const std::string& path);
+// An error past `limit_bytes` (0: no limit), for files that a user names and that may have no end.
+Result<std::string> read_file(const std::string& path, std::size_t limit_bytes = 0);
 // Written beside `path`, fsynced, renamed over it; the old content stays if anything fails.
 Result<void> write_file_atomic(const std::string& path, const std::string& content);
 // Brings a file's creation or renaming to the disk; a file system that cannot is let pass.

@@ -176,6 +176,13 @@ class Refusals(Case):
         self.refused("find", "--device", "sim:h200", "--dtype", "nvfp4",
                      words=["--dtype nvfp4 doesn't run on this device: "])
 
+    def test_a_shapes_file_without_end_is_refused(self):
+        self.refused("find", *SMALL, "--shapes_file", "/dev/zero", words=["/dev/zero", "64 MiB"])
+
+    def test_two_outputs_under_two_spellings_of_one_name_are_refused(self):
+        self.refused("find", *SMALL, "--json", "a.txt", "--output_file", "./a.txt",
+                     words=["two outputs", "a.txt"])
+
     def test_a_bad_line_of_a_shapes_file_is_named(self):
         shapes = self.write("shapes.txt", "1x2x3\n# fine\n4x5\n")
         self.refused("find", *SMALL, "--shapes_file", shapes, words=[shapes + ":3:", "'4x5'"])
