@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/forward_device.hpp"
 #include "base/result.hpp"
 #include "model/device_info.hpp"
 #include "model/problem.hpp"
@@ -52,10 +53,11 @@ struct OperandSizes {  // true bytes, padding included
   std::int64_t total() const { return a + b + c + scale_a + scale_b; }
 };
 
-// The algorithm behind a plan, in words that mean the same on another machine with the same library.
+// The algorithm behind a plan, in words that mean the same on another machine with the same
+// library.
 struct Algorithm {
-  std::string provider;   // "cublasLt", "oneDNN", "OpenBLAS", "sim"
-  std::string name;       // short, unique within provider and problem: "id66 tile18 stages35 ..."
+  std::string provider;     // "cublasLt", "oneDNN", "OpenBLAS", "sim"
+  std::string name;         // short, unique within provider and problem: "id66 tile18 stages35 ..."
   bool is_default = false;  // the library's own first choice
   std::int64_t workspace_bytes = 0;
 };
@@ -73,8 +75,8 @@ struct PlanRequest {
   std::int64_t max_workspace_bytes = 32LL << 20;  // what PyTorch gives cuBLASLt on sm_90
 };
 
-// Marks are numbered places in a stream's queue; the caller chooses the numbers (0..count-1) and may
-// reuse one once it has been waited for.
+// Marks are numbered places in a stream's queue; the caller chooses the numbers (0..count-1) and
+// may reuse one once it has been waited for.
 using Mark = int;
 
 // Mean clock of the device between two stamps, measured by the device itself (cycle counter against
@@ -100,10 +102,10 @@ class Stream {
   // Reads cycle counter and timer of the device at this place; a no-op where has_stamps() is false.
   virtual Result<void> enqueue_stamp(int stamp) = 0;
 
-  virtual Result<void> wait(Mark mark) = 0;     // until the mark has been passed
-  virtual Result<bool> passed(Mark mark) = 0;   // without waiting
-  virtual Result<void> synchronize() = 0;       // until the queue is empty
-  virtual Result<double> elapsed_s(Mark from, Mark to) = 0;      // both passed
+  virtual Result<void> wait(Mark mark) = 0;                  // until the mark has been passed
+  virtual Result<bool> passed(Mark mark) = 0;                // without waiting
+  virtual Result<void> synchronize() = 0;                    // until the queue is empty
+  virtual Result<double> elapsed_s(Mark from, Mark to) = 0;  // both passed
   virtual Result<DeviceClock> clock_between(int from, int to) = 0;  // both passed
 };
 
@@ -140,13 +142,13 @@ class Device {
   virtual bool dead() const = 0;
   virtual bool has_stamps() const = 0;  // device clock stamps work
 
-  virtual Capability capability(DType dtype) const = 0;          // static
+  virtual Capability capability(DType dtype) const = 0;  // static
   virtual Result<MemoryInfo> memory() = 0;
   virtual Result<std::unique_ptr<Buffer>> allocate(std::int64_t bytes) = 0;
   virtual OperandSizes operand_sizes(const GemmProblem& problem) const = 0;
 
-  // Fills `target` with elements of `dtype`; deterministic in (kind, seed, position). Never denormals.
-  // fp4 formats get random bytes whatever the kind asks except zeros.
+  // Fills `target` with elements of `dtype`; deterministic in (kind, seed, position). Never
+  // denormals. fp4 formats get random bytes whatever the kind asks except zeros.
   virtual Result<void> fill(View target, DType dtype, DataKind kind, std::uint64_t seed) = 0;
   // Fills block or tensor scales with the value 1.0 in the format `dtype` wants.
   virtual Result<void> fill_unit_scales(View target, DType dtype) = 0;
@@ -172,8 +174,8 @@ class Device {
   virtual double now_s() = 0;
   virtual void sleep_s(double seconds) = 0;
 
-  // The device's own sensors where the backend has them (sim); otherwise null and the telemetry room
-  // finds them by uuid or PCI id.
+  // The device's own sensors where the backend has them (sim); otherwise null and the telemetry
+  // room finds them by uuid or PCI id.
   virtual std::unique_ptr<Telemetry> own_telemetry() { return nullptr; }
 };
 
@@ -185,6 +187,11 @@ class Backend {
   // Ids this backend has ("cuda:0", ...), cheap: no context is created.
   virtual Result<std::vector<DeviceInfo>> list() = 0;
   virtual Result<std::unique_ptr<Device>> open(const std::string& id) = 0;
+  // The device as the tactic search uses it (backend/forward_device.hpp); an Error where this
+  // backend runs no transformer.
+  virtual Result<std::unique_ptr<ForwardDevice>> open_forward(const std::string& id) {
+    return error_text("the backend of " + id + " runs no transformer forward");
+  }
   // Device::capability of a listed device without opening it; nothing where only the open device
   // knows.
   virtual std::optional<Capability> capability(const DeviceInfo& /*device*/, DType /*dtype*/) {
@@ -194,12 +201,12 @@ class Backend {
 
 // What the host process knows and a backend may need; read once in app.
 struct BackendSettings {
-  int threads = 0;                                  // cpu: 0 = what affinity and cgroup quota allow
-  std::map<std::string, std::string> environment;   // variables named by the backends' tables
+  int threads = 0;                                 // cpu: 0 = what affinity and cgroup quota allow
+  std::map<std::string, std::string> environment;  // variables named by the backends' tables
 };
 
 // The C entry of a loadable module ("gemmpeak_backend_entry").
 using BackendEntry = Backend* (*)(const BackendSettings&);
-inline constexpr int kBackendAbi = 2;  // module exports int gemmpeak_backend_abi()
+inline constexpr int kBackendAbi = 3;  // module exports int gemmpeak_backend_abi()
 
 }  // namespace gemmpeak

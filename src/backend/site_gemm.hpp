@@ -5,26 +5,14 @@
 // running: all of that happens in make().
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/result.hpp"
+#include "model/transformer.hpp"
 
 namespace gemmpeak {
-
-enum class Epilogue : std::uint8_t {
-  bias,           // z = product + bias
-  bias_residual,  // z + residual
-  bias_gelu,      // tanh GELU of z
-};
-
-constexpr std::string_view epilogue_name(Epilogue epilogue) {
-  constexpr std::array<std::string_view, 3> kNames{"bias", "bias+residual", "bias+gelu_tanh"};
-  return kNames[static_cast<std::size_t>(epilogue)];
-}
 
 // Row-major float32 throughout. `weights` (od x id) and `bias` (od) are the executing device's
 // memory and outlive the SiteGemm.

@@ -8,7 +8,7 @@
 
 namespace gemmpeak::substrate {
 
-CpuForward::CpuForward(Graph graph, const ModelWeights<float>& weights, const Head& head)
+CpuForward::CpuForward(ForwardGraph graph, const ModelWeights<float>& weights, const Head& head)
     : graph_(std::move(graph)), weights_(&weights), head_(head) {
   for (int slot = 0; slot < kSlotCount; ++slot) {
     const SlotShape shape = slot_shape(graph_.spec, static_cast<Slot>(slot));
@@ -17,14 +17,17 @@ CpuForward::CpuForward(Graph graph, const ModelWeights<float>& weights, const He
   poison();
 }
 
-Result<CpuForward> CpuForward::make(Graph graph, const ModelWeights<float>& weights,
+Result<CpuForward> CpuForward::make(ForwardGraph graph, const ModelWeights<float>& weights,
                                     const Head& head, const SiteMaker& make_site) {
   GEMMPEAK_CHECK(graph.spec == weights.spec, "graph and weights are of different models");
   CpuForward forward(std::move(graph), weights, head);
-  for (const Node& node : forward.graph_.nodes) {
+  for (const ForwardNode& node : forward.graph_.nodes) {
+    if (node.op == ForwardOp::attention_unfused || node.op == ForwardOp::site_product ||
+        node.op == ForwardOp::epilogue || node.precision != SitePrecision::native)
+      return error_text(node.str() + ": the CPU forward has no such operation");
     SiteGemmDesc desc;
     std::shared_ptr<SiteGemm> gemm;
-    if (node.op == Op::site) {
+    if (node.op == ForwardOp::site) {
       const LayerWeights<float>& layer = weights.layers[static_cast<std::size_t>(node.layer)];
       const SiteShape shape = site_shape(weights.spec, node.site);
       desc = {shape.od,
@@ -66,11 +69,11 @@ std::vector<double> CpuForward::run_from(int layer, std::span<const float> strea
 }
 
 void CpuForward::run_node(std::size_t index) {
-  const Node& node = graph_.nodes[index];
+  const ForwardNode& node = graph_.nodes[index];
   const TransformerSpec& spec = graph_.spec;
   const LayerWeights<float>& layer = weights_->layers[static_cast<std::size_t>(node.layer)];
   switch (node.op) {
-    case Op::normalize: {
+    case ForwardOp::normalize: {
       const bool first = node.site == Site::qkv;
       const auto& scale = first ? layer.norm1_scale : layer.norm2_scale;
       const auto& shift = first ? layer.norm1_shift : layer.norm2_shift;
@@ -80,21 +83,25 @@ void CpuForward::run_node(std::size_t index) {
                      data(node.out));
       break;
     }
-    case Op::attention: {
+    case ForwardOp::attention: {
       const float scale = weights_->attention_scale_folded
                               ? 1.0f
                               : 1.0f / std::sqrt(static_cast<float>(spec.head_dim()));
       flash_attention(spec, data(node.in), scale, data(node.out));
       break;
     }
-    case Op::site:
+    case ForwardOp::site:
       sites_[index]->run(data(node.in), node.residual == Slot::none ? nullptr : data(node.residual),
                          data(node.out));
       break;
-    case Op::token_mean:
+    case ForwardOp::token_mean:
       mean_rows(data(node.in), node.rows, slot_shape(spec, node.in).columns, data(node.out));
       break;
-    case Op::head: {
+    case ForwardOp::attention_unfused:
+    case ForwardOp::site_product:
+    case ForwardOp::epilogue:
+      GEMMPEAK_CHECK(false, "refused by make()");
+    case ForwardOp::head: {
       const auto in = slot(node.in);
       logits_ = head_logits(head_, {in.begin(), in.end()});
       break;

@@ -8,7 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "substrate/graph.hpp"
+#include "backend/site_gemm.hpp"
+#include "model/forward_graph.hpp"
 #include "substrate/head.hpp"
 #include "substrate/weights.hpp"
 
@@ -16,8 +17,8 @@ namespace gemmpeak::substrate {
 
 // Makes the GEMM of one site node. `desc.tokens` is 1 for the pruned last w2. Shared, so that two
 // forwards with a tactic in common run the same object on the same memory.
-using SiteMaker =
-    std::function<Result<std::shared_ptr<SiteGemm>>(const Node& node, const SiteGemmDesc& desc)>;
+using SiteMaker = std::function<Result<std::shared_ptr<SiteGemm>>(const ForwardNode& node,
+                                                                  const SiteGemmDesc& desc)>;
 
 class CpuForward {
  public:
@@ -25,8 +26,8 @@ class CpuForward {
   using Observer = std::function<void(const CpuForward& forward, std::size_t node)>;
 
   // `weights` outlives the forward.
-  static Result<CpuForward> make(Graph graph, const ModelWeights<float>& weights, const Head& head,
-                                 const SiteMaker& make_site);
+  static Result<CpuForward> make(ForwardGraph graph, const ModelWeights<float>& weights,
+                                 const Head& head, const SiteMaker& make_site);
 
   // The logits of the model's input. `observer` may be empty.
   std::vector<double> run(const Observer& observer = {});
@@ -38,16 +39,16 @@ class CpuForward {
   // Fills every slot with NaN, so that an output nobody writes cannot pass for an old right one.
   void poison();
 
-  const Graph& graph() const { return graph_; }
+  const ForwardGraph& graph() const { return graph_; }
   const SiteGemmDesc& desc(std::size_t node) const { return descs_[node]; }
   std::span<const float> slot(Slot slot) const { return slots_[static_cast<std::size_t>(slot)]; }
 
  private:
-  CpuForward(Graph graph, const ModelWeights<float>& weights, const Head& head);
+  CpuForward(ForwardGraph graph, const ModelWeights<float>& weights, const Head& head);
   void run_node(std::size_t node);
   float* data(Slot slot) { return slots_[static_cast<std::size_t>(slot)].data(); }
 
-  Graph graph_;
+  ForwardGraph graph_;
   const ModelWeights<float>* weights_;
   Head head_;
   std::vector<std::vector<float>> slots_;         // by Slot

@@ -84,8 +84,8 @@ GateVerdict check_site(const SiteGemmDesc& desc, const float* in, const float* r
 }
 
 GateVerdict check_node(const CpuForward& forward, std::size_t node, const GateRule& rule) {
-  const Node& at = forward.graph().nodes[node];
-  GEMMPEAK_CHECK(at.op == Op::site, "only a site's node has an element gate");
+  const ForwardNode& at = forward.graph().nodes[node];
+  GEMMPEAK_CHECK(at.op == ForwardOp::site, "only a site's node has an element gate");
   const float* residual = at.residual == Slot::none ? nullptr : forward.slot(at.residual).data();
   return check_site(forward.desc(node), forward.slot(at.in).data(), residual,
                     forward.slot(at.out).data(), rule);

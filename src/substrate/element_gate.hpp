@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backend/site_gemm.hpp"
-#include "substrate/graph.hpp"
+#include "model/forward_graph.hpp"
 
 namespace gemmpeak::substrate {
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/check.hpp"
 #include "substrate/weights.hpp"
 
 namespace gemmpeak::substrate {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "substrate/head.hpp"
 #include "substrate/weights.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "substrate/spec.hpp"
+#include "model/transformer.hpp"
 
 namespace gemmpeak::substrate {
 

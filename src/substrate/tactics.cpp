@@ -20,17 +20,17 @@ Result<int> parse_int(const std::string& text) {
   return value;
 }
 
-Result<SiteTactic> parse_tactic(const std::string& impl, const std::string& split) {
+Result<Tactic> parse_tactic(const std::string& impl, const std::string& split) {
   const auto first = parse_int(impl);
   if (!first) return first.error();
   const auto second = parse_int(split);
   if (!second) return second.error();
-  return SiteTactic{*first, *second};
+  return Tactic{*first, *second};
 }
 
 }  // namespace
 
-Result<void> check_tactic(const TransformerSpec& spec, Site site, SiteTactic tactic,
+Result<void> check_tactic(const TransformerSpec& spec, Site site, Tactic tactic,
                           int vendor_suggestions) {
   const auto tiles = tile_configs();
   const int last = static_cast<int>(tiles.size()) - 1;
@@ -89,13 +89,13 @@ std::string protocol_line(char label, const std::array<double, 4>& site_ms,
 }
 
 SiteMaker TacticMaker::for_table(const TacticTable& table) {
-  return [this, table](const Node& node, const SiteGemmDesc& desc) {
+  return [this, table](const ForwardNode& node, const SiteGemmDesc& desc) {
     return make(node, desc, table[index_of(node.site)]);
   };
 }
 
-Result<std::shared_ptr<SiteGemm>> TacticMaker::make(const Node& node, const SiteGemmDesc& desc,
-                                                    SiteTactic tactic) {
+Result<std::shared_ptr<SiteGemm>> TacticMaker::make(const ForwardNode& node,
+                                                    const SiteGemmDesc& desc, Tactic tactic) {
   // One row is no work for a tile; its time is part of the site's all the same.
   if (desc.tokens == 1) tactic = {};
   const auto key = std::make_tuple(node.layer, node.site, tactic);

@@ -1,6 +1,6 @@
-// SiteTactic: how one site's GEMM is run, as the v16 protocol writes it (`impl split`), and the
-// maker that turns a table of four into GEMMs. Used by v16 and the search. It refuses a tactic that
-// cannot run, with the reason, before anything is allocated.
+// Tactics as the v16 protocol writes them (`impl split`), and the maker that turns a table of four
+// into GEMMs. Used by v16 and the search. It refuses a tactic that cannot run, with the reason,
+// before anything is allocated.
 #pragma once
 
 #include <array>
@@ -11,21 +11,13 @@
 #include <tuple>
 #include <vector>
 
+#include "model/tactic.hpp"
 #include "substrate/cpu_forward.hpp"
 
 namespace gemmpeak::substrate {
 
-// impl >= 0: the project's tile of that number (model/tile_configs). -1: the vendor's default; -2,
-// -3, ...: its further suggestions. The vendor chooses its own split: 1 is written.
-struct SiteTactic {
-  int impl = -1;
-  int split = 1;
-  auto operator<=>(const SiteTactic&) const = default;
-};
-using TacticTable = std::array<SiteTactic, 4>;  // by Site
-
 // Nothing, or why the tactic cannot run this site.
-Result<void> check_tactic(const TransformerSpec& spec, Site site, SiteTactic tactic,
+Result<void> check_tactic(const TransformerSpec& spec, Site site, Tactic tactic,
                           int vendor_suggestions);
 
 // The two tables of the protocol: 16 whole numbers, `impl split` for qkv, wo, w1, w2 of A, then of
@@ -48,11 +40,11 @@ class TacticMaker {
   SiteMaker for_table(const TacticTable& table);
 
  private:
-  Result<std::shared_ptr<SiteGemm>> make(const Node& node, const SiteGemmDesc& desc,
-                                         SiteTactic tactic);
+  Result<std::shared_ptr<SiteGemm>> make(const ForwardNode& node, const SiteGemmDesc& desc,
+                                         Tactic tactic);
 
   SiteGemmVendor* vendor_;
-  std::map<std::tuple<int, Site, SiteTactic>, std::shared_ptr<SiteGemm>> made_;
+  std::map<std::tuple<int, Site, Tactic>, std::shared_ptr<SiteGemm>> made_;
 };
 
 }  // namespace gemmpeak::substrate

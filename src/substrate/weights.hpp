@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "substrate/spec.hpp"
+#include "model/transformer.hpp"
 
 namespace gemmpeak::substrate {
 

@@ -6,8 +6,6 @@ namespace gemmpeak::v16 {
 namespace {
 
 using substrate::CpuForward;
-using substrate::Node;
-using substrate::Op;
 
 ArmTimes time_forward(CpuForward& forward, const std::function<double()>& now_s) {
   ArmTimes times;
@@ -15,9 +13,8 @@ ArmTimes time_forward(CpuForward& forward, const std::function<double()>& now_s)
   double before = start;
   times.logits = forward.run([&](const CpuForward& at, std::size_t index) {
     const double after = now_s();
-    const Node& node = at.graph().nodes[index];
-    double& to =
-        node.op == Op::site ? times.site_ms[substrate::index_of(node.site)] : times.rest_ms;
+    const ForwardNode& node = at.graph().nodes[index];
+    double& to = node.op == ForwardOp::site ? times.site_ms[index_of(node.site)] : times.rest_ms;
     to += (after - before) * 1e3;
     before = after;
   });

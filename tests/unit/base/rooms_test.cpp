@@ -30,10 +30,11 @@ const std::map<std::string, Rooms>& allowed() {
       {"search", {"base", "model", "stats"}},
       {"find", {"base", "model", "stats", "backend", "telemetry", "measure", "search"}},
       {"report", {"base", "model", "stats", "find", "search"}},
-      {"backends", {"base", "model", "backend", "telemetry"}},
+      {"tune", {"base", "model", "stats", "backend", "measure", "search", "substrate"}},
+      {"backends", {"base", "model", "backend", "telemetry", "substrate"}},
       {"app",
        {"base", "model", "stats", "telemetry", "backend", "measure", "search", "find", "report",
-        "substrate", "backends"}},
+        "substrate", "tune", "backends"}},
   };
   return table;
 }

@@ -42,7 +42,7 @@ std::unique_ptr<SiteGemm> right_gemm(const SiteGemmDesc& desc) {
 // A right GEMM that can be told to be wrong, or to round its operands as TF32 hardware does.
 class TestGemm final : public SiteGemm {
  public:
-  TestGemm(const Node& node, const SiteGemmDesc& desc, const Control& control)
+  TestGemm(const ForwardNode& node, const SiteGemmDesc& desc, const Control& control)
       : node_(node), desc_(desc), control_(control) {
     if (control.tf32) {
       rounded_.assign(desc.weights, desc.weights + desc.od * desc.id);
@@ -86,7 +86,7 @@ class TestGemm final : public SiteGemm {
     }
   }
 
-  Node node_;
+  ForwardNode node_;
   SiteGemmDesc desc_;
   const Control& control_;
   std::vector<float> rounded_;
@@ -98,7 +98,7 @@ CpuForward make_forward(const ModelWeights<float>& weights, const Head& head,
                         const GraphRewrites& rewrites, const Control& control) {
   auto forward = CpuForward::make(
       build_graph(weights.spec, rewrites), weights, head,
-      [&](const Node& node, const SiteGemmDesc& desc) {
+      [&](const ForwardNode& node, const SiteGemmDesc& desc) {
         return Result<std::shared_ptr<SiteGemm>>(std::make_shared<TestGemm>(node, desc, control));
       });
   return std::move(forward).value();
@@ -158,7 +158,7 @@ TEST(CpuForward, AwkwardTokenCountsGetNoPaddingAndNoError) {
     const auto weights = seeded_weights(spec, 3);
     const Head head = make_head(spec, 3, calibrate(spec, 3, reference_stream(weights)));
     auto forward = CpuForward::make(build_graph(spec, {}), weights, head,
-                                    [](const Node&, const SiteGemmDesc& desc) {
+                                    [](const ForwardNode&, const SiteGemmDesc& desc) {
                                       return Result<std::shared_ptr<SiteGemm>>(make_row_gemm(desc));
                                     });
     EXPECT_LT(worst_move(forward->run()), 1e-4) << tokens;
@@ -180,8 +180,8 @@ TEST(CpuForward, EverySiteOfTwoLayersPassesTheElementGateInContext) {
   auto forward = make_forward(built_in_folded(), built_in_head(), {}, control);
   double worst = 0.0;
   (void)forward.run([&](const CpuForward& at, std::size_t index) {
-    const Node& node = at.graph().nodes[index];
-    if (node.op != Op::site || (node.layer != 4 && node.layer != 11)) return;
+    const ForwardNode& node = at.graph().nodes[index];
+    if (node.op != ForwardOp::site || (node.layer != 4 && node.layer != 11)) return;
     const GateVerdict verdict = check_node(at, index, kFloat32Rule);
     EXPECT_TRUE(verdict.passed()) << node.str() << ": " << verdict.str();
     worst = std::fmax(worst, verdict.worst_ratio);
@@ -203,8 +203,8 @@ struct Bench {
   explicit Bench(const ModelWeights<float>& weights)
       : forward(make_forward(weights, built_in_head(), {}, control)) {
     (void)forward.run([this](const CpuForward& at, std::size_t index) {
-      const Node& node = at.graph().nodes[index];
-      if (node.op != Op::normalize || node.site != Site::qkv) return;
+      const ForwardNode& node = at.graph().nodes[index];
+      if (node.op != ForwardOp::normalize || node.site != Site::qkv) return;
       const auto x = at.slot(Slot::x);
       streams.emplace_back(x.begin(), x.end());
     });

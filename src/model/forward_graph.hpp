@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "substrate/spec.hpp"
+#include "model/transformer.hpp"
 
-namespace gemmpeak::substrate {
+namespace gemmpeak {
 
 // Activations, row-major float32. The residual stream alternates between x and y, so that no site
 // reads what it writes.
@@ -20,29 +20,38 @@ enum class Slot : std::uint8_t {
   norm,         // tokens x d
   qkv,          // tokens x 3d
   attended,     // tokens x d
+  product,      // tokens x max(3d, feed_forward): a site_product before its epilogue
   hidden,       // tokens x feed_forward
   mean_hidden,  // 1 x feed_forward
   mean_y,       // 1 x d
   mean_x,       // 1 x d: what the head reads
 };
-inline constexpr int kSlotCount = 10;
+inline constexpr int kSlotCount = 11;
 
-enum class Op : std::uint8_t {
-  normalize,   // out = LayerNorm(in), with the layer's scale and shift unless they are folded
-  attention,   // out = softmax(q k) v, streaming over keys
-  site,        // out = epilogue(in w^T + bias); `rows` is 1 where the site runs on a mean
-  token_mean,  // out = mean over tokens of in
-  head,        // logits = head(in)
+enum class ForwardOp : std::uint8_t {
+  normalize,          // out = LayerNorm(in), with the layer's scale and shift unless folded
+  attention,          // out = softmax(q k) v, streaming over keys
+  attention_unfused,  // the same through a stored matrix of scores
+  site,               // out = epilogue(in w^T + bias); `rows` is 1 where it runs on a mean
+  site_product,       // out = in w^T alone; an `epilogue` node follows
+  epilogue,           // out = epilogue(in + bias) of `site`, one element at a time
+  token_mean,         // out = mean over tokens of in
+  head,               // logits = head(in)
 };
 
-struct Node {
-  Op op = Op::site;
+// The arithmetic of a site's product. `native` is the executor's own (CPU: float32, GPU: TF32 with
+// operands rounded to nearest).
+enum class SitePrecision : std::uint8_t { native, bf16 };
+
+struct ForwardNode {
+  ForwardOp op = ForwardOp::site;
   int layer = 0;
-  Site site = Site::qkv;  // for Op::site; for Op::normalize the site it feeds
+  Site site = Site::qkv;  // for ForwardOp::site; for ForwardOp::normalize the site it feeds
   Slot in = Slot::none;
   Slot residual = Slot::none;
   Slot out = Slot::none;
   std::int64_t rows = 0;
+  SitePrecision precision = SitePrecision::native;
 
   std::string str() const;  // "layer 3 w1"
 };
@@ -54,12 +63,12 @@ struct GraphRewrites {
   bool prune_last = true;
 };
 
-struct Graph {
+struct ForwardGraph {
   TransformerSpec spec;
-  std::vector<Node> nodes;
+  std::vector<ForwardNode> nodes;
 };
 
-Graph build_graph(const TransformerSpec& spec, const GraphRewrites& rewrites);
+ForwardGraph build_graph(const TransformerSpec& spec, const GraphRewrites& rewrites);
 
 struct SlotShape {
   std::int64_t rows = 0;
@@ -67,4 +76,4 @@ struct SlotShape {
 };
 SlotShape slot_shape(const TransformerSpec& spec, Slot slot);
 
-}  // namespace gemmpeak::substrate
+}  // namespace gemmpeak
